@@ -1,0 +1,48 @@
+# Everything a newcomer types. `make` alone tells what there is.
+SHELL := bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast test-all check bench lock clean
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -q
+FAST := $(PYTEST) -n 2 --dist loadfile -m "not slow and not spark and not system" --ignore=tests/benchmarks
+
+help: ## tells what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## builds .venv with the `sash` command in it: a minute or two once, then nothing
+	@command -v $(PYTHON) > /dev/null || { echo "make setup: Sash runs on Python 3.11, and there is no $(PYTHON) on the PATH."; exit 1; }
+	@$(PYTHON) tools/set_up.py
+
+demo: setup ## runs a year of real flights through Airflow, and shows the windows
+	@$(BIN)/python -m demo.run
+
+test: setup ## all tests but the slow ones
+	$(FAST)
+	$(PYTEST) -m "not slow and (spark or system)" --ignore=tests/benchmarks
+
+test-fast: setup ## the tests that need no Spark: half a minute
+	$(FAST)
+
+test-all: setup ## all tests, also those that take minutes
+	$(PYTEST) --ignore=tests/benchmarks
+
+check: setup ## what CI runs: style, types, tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	@$(MAKE) --no-print-directory test
+
+bench: setup ## measures, as a table at the end
+	$(PYTEST) -s tests/benchmarks
+
+lock: setup ## writes requirements.txt from requirements.in, and jars.lock
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		requirements.in --output-file requirements.txt
+	@$(PYTHON) tools/set_up.py
+	$(BIN)/python tools/delta_jars.py lock
+
+clean: ## removes what can be made again: .venv, var, caches
+	rm -rf .venv var spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

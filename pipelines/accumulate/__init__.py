@@ -1,0 +1,11 @@
+"""Events → partial frames, where the data is: one source, one batch, on its own.
+
+In come the fated events of one source and batch, out go one state per key and frame, and the newest times
+per substream. Promised: a state holds each accepted event of its frame once, and the raw rows are gone
+through once.
+"""
+
+from pipelines.accumulate.frames import accumulate, newest_per_substream, partial_frames
+from pipelines.accumulate.replacing import changed_frames, with_vanished
+
+__all__ = ["accumulate", "changed_frames", "newest_per_substream", "partial_frames", "with_vanished"]

@@ -1,0 +1,30 @@
+"""What an aggregate is: an operation of named, mergeable parts and one finish.
+
+In comes an aggregate of the spec, out goes its operation as Spark column expressions. Promised of every
+operation: its parts combine in any order and grouping, and finishing the combination equals finishing all
+the events at once.
+"""
+
+from pipelines.aggregates.likeness import are_alike
+from pipelines.aggregates.operation import Operation, Part
+from pipelines.aggregates.registry import operation_of, part_names
+from pipelines.aggregates.states import (
+    accumulate_columns,
+    combine_columns,
+    event_values,
+    finish_columns,
+    part_columns,
+)
+
+__all__ = [
+    "Operation",
+    "Part",
+    "accumulate_columns",
+    "are_alike",
+    "combine_columns",
+    "event_values",
+    "finish_columns",
+    "operation_of",
+    "part_columns",
+    "part_names",
+]

@@ -1,0 +1,42 @@
+"""An operation as a value: parts that accumulate, combine and maybe deduct, and one finish.
+
+The laws, held by tests for every operation: `combine` is associative and commutative, an empty state
+changes nothing, `deduct(combine(x, y), x) = y` wherever `deduct` is there and the part's type is exact.
+What cannot deduct has no `deduct`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql.types import DataType
+
+Finish = Callable[[Mapping[str, Column], Mapping[str, DataType]], Column]
+"""From the columns of the parts, by name, and their types to the result."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One mergeable column of a state.
+
+    `accumulate` aggregates a column of event values (null: not counted) into a state, `combine`
+    aggregates states, `merge` and `deduct` take two states of one row. `deduct=None`: it cannot be
+    undone.
+    """
+
+    name: str
+    accumulate: Callable[[Column], Column]
+    combine: Callable[[Column], Column]
+    merge: Callable[[Column, Column], Column]
+    deduct: Callable[[Column, Column], Column] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """Named parts and the finish that makes a result of them."""
+
+    name: str
+    parts: tuple[Part, ...]
+    finish: Finish

@@ -1,0 +1,71 @@
+"""A pipeline's aggregates over data frames: event values → states → states → results.
+
+A state is the parts of all aggregates beside `event_count`, the exact number of its events: a window
+exists when that is above zero, never because a value looks like one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StructType
+
+from pipelines.aggregates.operation import Part
+from pipelines.aggregates.registry import operation_of
+from pipelines.spec.model import Aggregate
+
+Aggregates = Sequence[Aggregate]
+
+
+def event_values(aggregates: Aggregates) -> dict[str, Column]:
+    """One column per aggregate: what an event brings to it, null where its `where` leaves the event out."""
+    return {aggregate.name: _value(aggregate) for aggregate in aggregates}
+
+
+def accumulate_columns(aggregates: Aggregates) -> list[Column]:
+    """Aggregate expressions over the columns of `event_values`: a state and its `event_count`."""
+    parts = [
+        part.accumulate(F.col(aggregate.name)).alias(column) for aggregate, part, column in _parts(aggregates)
+    ]
+    return [*parts, F.count(F.lit(1)).alias("event_count")]
+
+
+def combine_columns(aggregates: Aggregates, schema: StructType) -> list[Column]:
+    """Aggregate expressions over the states of a data frame with that schema; types stay what they are."""
+    parts = [
+        part.combine(F.col(column)).cast(schema[column].dataType).alias(column)
+        for _, part, column in _parts(aggregates)
+    ]
+    return [*parts, F.coalesce(F.sum("event_count"), F.lit(0)).alias("event_count")]
+
+
+def finish_columns(aggregates: Aggregates, schema: StructType) -> list[Column]:
+    """One column per aggregate under its name: the results of the states of a data frame with that schema."""
+    results = []
+    for aggregate in aggregates:
+        operation = operation_of(aggregate)
+        columns = {part.name: F.col(f"{aggregate.name}__{part.name}") for part in operation.parts}
+        types: dict[str, DataType] = {
+            part.name: schema[f"{aggregate.name}__{part.name}"].dataType for part in operation.parts
+        }
+        results.append(operation.finish(columns, types).alias(aggregate.name))
+    return results
+
+
+def part_columns(aggregates: Aggregates) -> list[str]:
+    """The names of all part columns, in the spec's order."""
+    return [column for _, _, column in _parts(aggregates)]
+
+
+def _value(aggregate: Aggregate) -> Column:
+    counts_rows = aggregate.of is None or aggregate.of.strip() == "*"
+    value = F.lit(1) if counts_rows else F.expr(str(aggregate.of))
+    return value if aggregate.where is None else F.when(F.expr(aggregate.where), value)
+
+
+def _parts(aggregates: Aggregates) -> Iterator[tuple[Aggregate, Part, str]]:
+    for aggregate in aggregates:
+        for part in operation_of(aggregate).parts:
+            yield aggregate, part, f"{aggregate.name}__{part.name}"

@@ -1,0 +1,81 @@
+"""Where Data Docs lie in a folder: pages, the index over them, and the results that they were made from.
+
+The index is made from the kept results, so none of them may go while its page is to be listed.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Protocol, cast
+
+from pipelines.checks.configurations import Details
+
+LISTED = 200
+"""How many runs the index lists; all their pages are kept."""
+
+
+class Context(Protocol):
+    """As much of Great Expectations' context as is used here."""
+
+    stores: dict[str, Store]
+
+    def build_data_docs(self, *, resource_identifiers: list[object]) -> object: ...
+
+
+class Store(Protocol):
+    """A store of suites or of results, by their own identifiers."""
+
+    def set(self, key: object, value: object) -> object: ...
+
+
+def site_context(folder: Path) -> Context:
+    """A context that keeps suites and results in the folder, and writes its pages there."""
+    import great_expectations
+    from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
+
+    in_memory = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
+    config = DataContextConfig(
+        store_backend_defaults=in_memory,
+        expectations_store_name="expectations",
+        validation_results_store_name="results",
+        stores={
+            **in_memory.stores,
+            "expectations": _store("ExpectationsStore", folder / "json" / "expectations"),
+            "results": _store("ValidationResultsStore", folder / "json" / "validations"),
+        },
+        data_docs_sites={"pages": _site(folder)},
+    )
+    return cast(Context, great_expectations.get_context(project_config=config, mode="ephemeral"))
+
+
+def _store(kind: str, folder: Path) -> Details:
+    return {"class_name": kind, "store_backend": _files(folder, suffix=".json")}
+
+
+def _site(folder: Path) -> Details:
+    return {
+        "class_name": "SiteBuilder",
+        "show_how_to_buttons": False,
+        "store_backend": _files(folder),
+        "site_index_builder": {"class_name": "DefaultSiteIndexBuilder", "validation_results_limit": LISTED},
+        "site_section_builders": {
+            # Whatever a pipeline is called, its results are no profiling.
+            "validations": {"run_name_filter": {"matches_regex": ".*"}, "validation_results_limit": None},
+            "profiling": "None",
+        },
+    }
+
+
+def _files(folder: Path, *, suffix: str | None = None) -> Details:
+    files: Details = {
+        "class_name": "TupleFilesystemStoreBackend",
+        "base_directory": str(folder.absolute()),
+        "suppress_store_backend_id": True,
+    }
+    return files if suffix is None else {**files, "filepath_suffix": suffix}
+
+
+def file_name(name: str) -> str:
+    """A name as a file can have it, on every system."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "run"

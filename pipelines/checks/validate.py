@@ -1,0 +1,129 @@
+"""Expectations that only Great Expectations can tell, run by it on the rows of a stage.
+
+It is asked through an ephemeral context: nothing is stored, nothing leaves the machine, and the rows are
+not kept. An expectation that could not be computed has failed, with the reason as what was observed.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from pyspark.sql import DataFrame
+
+from pipelines.checks.configurations import POSITION, Details, configurations
+from pipelines.checks.expectation import Expectation
+from pipelines.checks.results import Result, observed_share
+
+SAMPLES = 10
+CAUSES = (re.compile(r"\[[A-Z0-9_.]{4,}\] .*"), re.compile(r"(?<=[.: ])\w+Exception: (?!.*Exception: ).*"))
+"""How Spark, and Java under it, word the cause of an error somewhere in all that they say."""
+HOW_MANY = Expectation(
+    stage="events",
+    name="expect_table_row_count_to_be_between",
+    arguments=(("min_value", 0),),
+    on_failure="warn",
+)
+ABOUT_SCHEMA = (
+    "expect_column_to_exist",
+    "expect_column_type_to_be",
+    "expect_column_values_to_be_of_type",
+    "expect_column_values_to_be_in_type_list",
+)
+"""What can be told of a column without any row."""
+
+
+class Verdict(Protocol):
+    """As much of Great Expectations' result as is used here."""
+
+    success: bool | None
+    result: Details
+    exception_info: Details
+
+
+def validate(candidates: DataFrame, expectations: Sequence[Expectation]) -> tuple[Result, ...]:
+    """What Great Expectations finds in the rows, one result per expectation and in the order given.
+
+    The rows are gone through several times: whoever calls keeps them, where they are dear to compute.
+    """
+    if not expectations:
+        return ()
+    verdicts = _ask(candidates, [*expectations, HOW_MANY])
+    is_empty = verdicts[len(expectations)].result.get("observed_value") == 0
+    return tuple(
+        _result(expectation, verdicts[position], is_empty=is_empty)
+        for position, expectation in enumerate(expectations)
+    )
+
+
+def _ask(candidates: DataFrame, expectations: Sequence[Expectation]) -> dict[int, Verdict]:
+    import great_expectations
+
+    # What goes wrong with an expectation stands in its result; its log would say it again, with tracebacks.
+    logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
+    context = great_expectations.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False}
+    source = context.data_sources.add_spark("spark", persist=False)
+    rows = source.add_dataframe_asset("candidates").add_batch_definition_whole_dataframe("all")
+    suite = great_expectations.ExpectationSuite(name="asked", expectations=configurations(expectations))
+    found = rows.get_batch({"dataframe": candidates}).validate(
+        suite, result_format={"result_format": "SUMMARY", "partial_unexpected_count": SAMPLES}
+    )
+    return {verdict.expectation_config.meta[POSITION]: verdict for verdict in found.results}
+
+
+def _result(expectation: Expectation, verdict: Verdict, *, is_empty: bool) -> Result:
+    reason = _exception_message(verdict.exception_info)
+    if reason is not None:
+        return _judged(expectation, success=False, observed=f"could not be computed: {reason}")
+    if is_empty and expectation.columns and expectation.name not in ABOUT_SCHEMA:
+        # An empty batch is fine: of no values, nothing can be wrong.
+        return _judged(expectation, success=True, observed=observed_share(0, 0))
+    details = verdict.result
+    unexpected = _whole(details.get("unexpected_count"))
+    if unexpected is None:
+        found = details.get("observed_value", "as expected" if verdict.success else "not as expected")
+        return _judged(expectation, success=verdict.success is True, observed=_text(found))
+    counted = (_whole(details.get("element_count")) or 0) - (_whole(details.get("missing_count")) or 0)
+    return Result(
+        expectation=expectation,
+        column=expectation.column,
+        success=verdict.success is True,
+        observed=observed_share(counted, unexpected),
+        unexpected_count=unexpected,
+        counted=counted,
+        samples=_samples(details),
+    )
+
+
+def _judged(expectation: Expectation, *, success: bool, observed: str) -> Result:
+    return Result(expectation=expectation, column=expectation.column, success=success, observed=observed)
+
+
+def _exception_message(info: Details) -> str | None:
+    """What was raised, if anything was, in a line: it is told once for all, or once for each metric."""
+    for told in (info, *[cast(Details, item) for item in info.values() if isinstance(item, dict)]):
+        if told.get("raised_exception") and told.get("exception_message"):
+            message = str(told["exception_message"])
+            causes = [cause for cause in (pattern.search(message) for pattern in CAUSES) if cause]
+            return causes[0].group() if causes else message.splitlines()[0]
+    return None
+
+
+def _samples(details: Details) -> tuple[str, ...]:
+    values = details.get("partial_unexpected_list")
+    return tuple(_text(value) for value in values[:SAMPLES]) if isinstance(values, list) else ()
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_text(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_text(item) for item in value)
+    return "null" if value is None else str(value)

@@ -1,0 +1,72 @@
+"""Expectations against the columns that the rows of their stage really have, before any row is read.
+
+Spark only analyses: nothing is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, StringType
+
+from pipelines.checks.expectation import Expectation
+from pipelines.checks.predicates import compile_rule
+
+BETWEEN = "expect_column_values_to_be_between"
+MAY_BE_MISSING = "expect_column_to_exist"
+
+
+def missing_columns(expectations: Sequence[Expectation], columns: Collection[str]) -> tuple[str, ...]:
+    """The problems of expectations about columns that the rows of their stage do not have."""
+    return tuple(
+        f"line {expectation.line}: `{expectation.name}`: the rows at stage {expectation.stage} have no "
+        f"column `{name}`{_meant(name, columns)}; they have {', '.join(columns)}"
+        for expectation in expectations
+        if expectation.name != MAY_BE_MISSING
+        for name in expectation.columns
+        if name not in columns and name.partition(".")[0] not in columns
+    )
+
+
+def verify_rules(candidates: DataFrame, expectations: Sequence[Expectation]) -> tuple[str, ...]:
+    """The problems of row rules with the columns and types of their rows, and of the others' columns."""
+    missing = missing_columns(expectations, candidates.columns)
+    there = [rule for rule in expectations if not missing_columns([rule], candidates.columns)]
+    return (*missing, *(problem for rule in there for problem in _problems(candidates, rule)))
+
+
+def _problems(candidates: DataFrame, expectation: Expectation) -> Iterator[str]:
+    where = f"line {expectation.line}: `{expectation.name}`"
+    rule = compile_rule(expectation)
+    if rule is None:
+        return
+    condition = expectation.argument("row_condition")
+    try:
+        candidates.select(rule.counted, rule.unexpected).schema  # noqa: B018 - Spark says here what it thinks
+        value = candidates.select(expectation.columns[0]).schema[0].dataType
+        decides = (
+            candidates.select(F.expr("true" if condition is None else str(condition))).schema[0].dataType
+        )
+    except AnalysisException as error:
+        yield f"{where}: {_first_line(error)}"
+        return
+    if not isinstance(decides, BooleanType):
+        yield f"{where}: `row_condition` is {decides.simpleString().upper()}; allowed is BOOLEAN"
+    if expectation.name == BETWEEN and isinstance(value, StringType | BooleanType):
+        yield (
+            f"{where}: column `{expectation.columns[0]}` is {value.simpleString().upper()}; allowed are "
+            "numbers and times: cast it in `select`"
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].removesuffix(".")
+
+
+def _meant(found: str, known: Collection[str]) -> str:
+    close = get_close_matches(found, list(known), n=1)
+    return f"; did you mean `{close[0]}`?" if close else ""

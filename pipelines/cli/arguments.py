@@ -1,0 +1,154 @@
+"""The words of a command line, and the pages that teach them.
+
+A word that is not understood raises `CorrectTheCall`, like every other thing that is wrong with a call.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import NoReturn
+
+from pipelines.cli.manual import COMMANDS, ENVIRONMENT, NOT_BUILT, Page
+from pipelines.cli.steps import STAGES
+from pipelines.errors import CorrectTheCall
+
+FORMATS = ("table", "csv", "json")
+
+
+class Arguments(argparse.Namespace):
+    """All that a command line can say. A command reads what it has options for."""
+
+    command: str
+    spec: str
+    store: str | None
+    spark: str | None
+    debug: bool
+    stage: str
+    source: str | None
+    table: str
+    since: str | None
+    until: str | None
+    every: str | None
+    watermark: str | None
+    final: bool
+    replace: bool
+    rebuild: bool
+    ignore_lateness: bool
+    wait: bool
+    yes: bool
+    where: str | None
+    limit: int | None
+    format: str
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises what is wrong instead of leaving."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CorrectTheCall(f"{self.prog}: {message}; `{self.prog} --help` shows how it is called")
+
+
+def read_arguments(words: Sequence[str]) -> Arguments:
+    """What the words say. Leaves, with the page asked for, at `--help`."""
+    if words and words[0] in NOT_BUILT:
+        raise CorrectTheCall(f"`sash {words[0]}` is not built yet; there are {', '.join(COMMANDS)}")
+    return _parser().parse_args(words or ["--help"], namespace=Arguments())
+
+
+def _parser() -> Parser:
+    listed = "\n".join(f"  {name:<9} {page.summary}" for name, page in COMMANDS.items())
+    parser = Parser(
+        prog="sash",
+        usage="sash COMMAND SPEC [...]",
+        description="Sash aggregates event streams per key over windows of event time, on Spark and Delta.",
+        epilog=f"commands:\n{listed}\n\n`sash COMMAND --help` shows examples.\n\n{ENVIRONMENT}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(
+        dest="command", prog="sash", required=True, metavar="COMMAND", help=argparse.SUPPRESS
+    )
+    for name, page in COMMANDS.items():
+        _add_options(_add_command(commands, name, page=page), name)
+    return parser
+
+
+def _add_command(commands: argparse._SubParsersAction[Parser], name: str, *, page: Page) -> Parser:
+    command = commands.add_parser(
+        name,
+        description=page.description,
+        epilog=page.epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_argument("spec", metavar="SPEC", help="the pipeline's file, like dags/airport_traffic.yml")
+    everywhere = command.add_argument_group("for all commands")
+    everywhere.add_argument(
+        "--store",
+        metavar="URI",
+        help="where the tables lie; else SASH_STORE, else var/store in the pipeline's home",
+    )
+    everywhere.add_argument(
+        "--spark", metavar="ADDRESS", help="local[2], spark://…, sc://…; else SASH_SPARK, else this machine"
+    )
+    everywhere.add_argument("--debug", action="store_true", help="show where in the code an error came from")
+    return command
+
+
+def _add_options(command: Parser, name: str) -> None:
+    match name:
+        case "run":
+            _add_batch(command, required=False)
+            command.add_argument(
+                "--every", metavar="DURATION", help="cut the interval into consecutive batches of this length"
+            )
+            _add_flags(command)
+        case "stage":
+            command.add_argument("stage", metavar="STAGE", choices=STAGES, help=", ".join(STAGES))
+            command.add_argument("--source", metavar="NAME", help="accumulate this source alone")
+            _add_batch(command, required=True)
+            _add_flags(command)
+        case "show":
+            command.add_argument(
+                "table", metavar="TABLE", help="windows, panes, runs, …: any other name lists them"
+            )
+            command.add_argument("--where", metavar="SQL", help="a predicate over a row's columns")
+            command.add_argument(
+                "--limit", metavar="N", type=_whole, help="at most N rows; 20 where --format is table"
+            )
+            command.add_argument(
+                "--format", choices=FORMATS, default="table", help="table, csv or json lines"
+            )
+
+
+def _add_batch(command: Parser, *, required: bool) -> None:
+    command.add_argument(
+        "--from", dest="since", metavar="INSTANT", required=required, help="first arrival time of the batch"
+    )
+    command.add_argument(
+        "--to",
+        dest="until",
+        metavar="INSTANT",
+        required=required,
+        help="where it ends: this instant is not in it",
+    )
+
+
+def _add_flags(command: Parser) -> None:
+    command.add_argument(
+        "--watermark", metavar="INSTANT", help="raise the watermark to it after the (last) batch"
+    )
+    command.add_argument("--final", action="store_true", help="close everything after the (last) batch")
+    command.add_argument("--yes", action="store_true", help="do not ask before --final")
+    command.add_argument(
+        "--replace", action="store_true", help="take the place of older batches that it covers"
+    )
+    command.add_argument("--ignore-lateness", action="store_true", help="judge no event late")
+    command.add_argument("--wait", action="store_true", help="wait while another batch is unfinished")
+    command.add_argument("--rebuild", action="store_true", help="not built yet")
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"found `{text}`, wanted a whole number from 0")
+    return int(text)

@@ -1,0 +1,141 @@
+"""Which batches a command line means, and whether they can run now.
+
+What the ledger says against a batch is found out here, before a Spark session is waited for.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from pipelines.cli.arguments import Arguments
+from pipelines.cli.written import bounds, instant
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, cut, to_us
+from pipelines.spec import Pipeline, parse_duration, parse_instant, state_fingerprint
+from pipelines.store.ledger_rows import next_batch, overlapping, unfinished
+from pipelines.store.opening import opening_of
+from pipelines.store.reader import read_ledger
+
+PAUSE_SECONDS = 5.0
+
+
+def batches_of(arguments: Arguments, pipeline: Pipeline, *, store: str) -> tuple[Interval, ...]:
+    """The batches to run, in order: those of the interval, or the next one."""
+    every_us = None if arguments.every is None else duration_of(arguments.every, "--every")
+    whole = interval_of(arguments)
+    if whole is not None:
+        return (whole,) if every_us is None else tuple(cut(whole, every_us))
+    if every_us is not None:
+        raise CorrectTheCall(
+            "--every cuts an interval into batches, and none was given: say --from and --to too"
+        )
+    return (_next_that_has_ended(pipeline, store),)
+
+
+def interval_of(arguments: Arguments) -> Interval | None:
+    """What --from and --to say; `None` when both are left out."""
+    if arguments.since is None and arguments.until is None:
+        return None
+    if arguments.since is None or arguments.until is None:
+        given, missing = ("--to", "--from") if arguments.since is None else ("--from", "--to")
+        raise CorrectTheCall(f"{given} was given without {missing}: say both, or neither for the next batch")
+    start_us, end_us = instant_of(arguments.since, "--from"), instant_of(arguments.until, "--to")
+    if start_us >= end_us:
+        raise CorrectTheCall(
+            f"--from {arguments.since} is not before --to {arguments.until}: "
+            "a batch is [from, to), and never empty"
+        )
+    return Interval(start_us, end_us)
+
+
+def instant_of(written: str, option: str) -> int:
+    """The instant that an option says, in microseconds."""
+    try:
+        instant_us = parse_instant(written)
+    except ValueError as error:
+        raise CorrectTheCall(f"{option}: {error}") from error
+    if not EARLIEST_US <= instant_us <= LATEST_US:
+        raise CorrectTheCall(f"{option}: found `{written}`; allowed are the years 1 to 9999 of UTC")
+    return instant_us
+
+
+def duration_of(written: str, option: str) -> int:
+    """The duration that an option says, in microseconds and longer than none."""
+    try:
+        length_us = parse_duration(written)
+    except ValueError as error:
+        raise CorrectTheCall(f"{option}: {error}") from error
+    if length_us == 0:
+        raise CorrectTheCall(f"{option}: found `{written}`; allowed is a length above zero, like `1 hour`")
+    return length_us
+
+
+def await_turn(pipeline: Pipeline, store: str, *, batch: Interval, replace: bool, wait: bool) -> None:
+    """Return when the batch can be opened, if asked to after waiting for another; raise why it cannot."""
+    told: Interval | None = None
+    while True:
+        rows = read_ledger(store, pipeline.name)
+        try:
+            opening_of(rows, batch, fingerprint=state_fingerprint(pipeline), replace=replace)
+            return
+        except WaitForTheBatch:
+            other = unfinished(rows)
+            if not wait or other is None:
+                raise
+            if told != other.batch:
+                told = other.batch
+                print(f"waiting: batch {other.batch} is {other.status}", file=sys.stderr)
+            time.sleep(PAUSE_SECONDS)
+
+
+def described(pipeline: Pipeline, store: str, *, batch: Interval) -> str:
+    """The batch, and what its running means beside those that have run."""
+    overlap = overlapping(read_ledger(store, pipeline.name), batch)
+    match overlap.kind:
+        case "same":
+            return f"{batch}, again"
+        case "older":
+            return f"{batch}, older than the newest: a restatement"
+        case "covers":
+            return f"{batch}, in the place of {len(overlap.others)}"
+        case _:
+            return str(batch)
+
+
+def is_held_up(pipeline: Pipeline, store: str, *, batch: Interval) -> bool:
+    """Whether another batch is in the way of this one."""
+    other = unfinished(read_ledger(store, pipeline.name))
+    return other is not None and other.batch != batch
+
+
+def confirm_final(pipeline: Pipeline, batches: Sequence[Interval], *, yes: bool) -> None:
+    """Ask whether everything may be closed, unless that has been said. Raises if it may not."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CorrectTheCall(
+            "--final closes every window, and every event that comes later is late: nobody can be asked "
+            "here, so say --yes too"
+        )
+    print(
+        f"--final closes every window of {pipeline.name} after batch {batches[-1]}: every event that "
+        "comes later is late. Go on? [y/N] ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise CorrectTheCall("nothing was run: --final was not confirmed")
+
+
+def _next_that_has_ended(pipeline: Pipeline, store: str) -> Interval:
+    batch = next_batch(read_ledger(store, pipeline.name), pipeline)
+    if batch.end_us > to_us(datetime.now(UTC)):
+        raise CorrectTheCall(
+            f"the next batch has not ended yet: rows arrive for it until {instant(batch.end_us)}. Run "
+            f"it after that, or name it to run it all the same: {bounds(batch)}"
+        )
+    return batch

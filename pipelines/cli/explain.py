@@ -1,0 +1,102 @@
+"""`sash explain`: what a spec will do, as a page to read. Nothing is read and nothing is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.aggregates import operation_of, part_names
+from pipelines.checks import STAGES, load_suite
+from pipelines.cli.arguments import Arguments
+from pipelines.cli.explain_windows import frames, time_rules, windows
+from pipelines.cli.place import folder_of, pipeline_of
+from pipelines.cli.steps import steps_of
+from pipelines.cli.written import indented, table
+from pipelines.spec import Aggregate, Pipeline, show_duration
+
+
+def explain(arguments: Arguments) -> None:
+    """Print the page, a section after the other."""
+    pipeline = pipeline_of(arguments)
+    print(pipeline.name + (f": {pipeline.description}" if pipeline.description else ""))
+    print(f"tables in {folder_of(arguments, pipeline)}")
+    for title, page in _sections(pipeline):
+        print(f"\n{title}\n{indented(page)}")
+
+
+def _sections(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
+    yield "Sources", _sources(pipeline)
+    yield "Frames", frames(pipeline)
+    yield "Aggregates", _aggregates(pipeline)
+    yield "Windows", windows(pipeline)
+    yield "Time", time_rules(pipeline)
+    yield "Tasks", _tasks(pipeline)
+
+
+def _sources(pipeline: Pipeline) -> str:
+    listed = [
+        [
+            source.name,
+            source.format,
+            source.path or "",
+            source.event_time,
+            source.arrival_time or "the event time",
+            source.substream or "one",
+            source.where or "all",
+        ]
+        for source in pipeline.sources
+    ]
+    headers = ("source", "format", "path", "event time", "arrival time", "substreams by", "rows")
+    return f"{table(headers, listed)}\npaths begin at {pipeline.home}"
+
+
+def _aggregates(pipeline: Pipeline) -> str:
+    listed = [
+        [
+            aggregate.name,
+            _called(aggregate),
+            aggregate.where or "all",
+            ", ".join(part_names(aggregate)),
+            _deduct(aggregate),
+        ]
+        for aggregate in pipeline.aggregates
+    ]
+    key = ", ".join(pipeline.key) or "none: one key for everything"
+    page = table(("result", "operation", "of rows where", "parts of a state", "deduct"), listed)
+    return f"key: {key}\n{page}\nbeside the parts each state has event_count, the exact number of its events"
+
+
+def _called(aggregate: Aggregate) -> str:
+    return f"{aggregate.op}({aggregate.of or '*'})"
+
+
+def _deduct(aggregate: Aggregate) -> str:
+    parts = operation_of(aggregate).parts
+    return "where types are exact" if all(part.deduct is not None for part in parts) else "no"
+
+
+def _tasks(pipeline: Pipeline) -> str:
+    steps = steps_of([source.name for source in pipeline.sources])
+    many = len(pipeline.sources)
+    branches = _branches(steps[:many], " → ".join(steps[many:]))
+    checks = load_suite(pipeline.expectations)
+    told = [f"{len(checks.at(stage))} on {stage}" for stage in STAGES if checks.at(stage)]
+    return "\n".join(
+        [
+            *branches,
+            "accumulate works on its source alone, the rest on all",
+            f"checks between them: {', '.join(told) or 'none'}",
+            f"a scheduled batch is {show_duration(pipeline.batch_us)} long",
+        ]
+    )
+
+
+def _branches(steps: Sequence[str], rest: str) -> list[str]:
+    """Steps below each other, joined by a line that leads on to the rest from the one in the middle."""
+    if len(steps) == 1:
+        return [f"{steps[0]} → {rest}"]
+    width = max(len(step) for step in steps)
+    lines = []
+    for place, step in enumerate(steps):
+        corner = "┐" if place == 0 else "┘" if place == len(steps) - 1 else "┤"
+        lines.append(f"{step:<{width}} ─{corner}" + (f"─→ {rest}" if place == len(steps) // 2 else ""))
+    return lines

@@ -1,0 +1,61 @@
+"""`sash`: reads the words, runs the command, and turns whatever happens into an exit code.
+
+A command is imported when it is asked for, so that none pays for what another needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from pipelines.cli.arguments import Arguments, read_arguments
+from pipelines.cli.told import told
+from pipelines.errors import SashError
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line (that of the process, unless one is given) and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        _run(read_arguments(words))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough, like `head`; leave nothing to be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt as error:
+        _tell(told(error) if str(error) else "interrupted", words)
+        return INTERRUPTED
+    except SashError as error:
+        _tell(told(error), words)
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001  # the last place that can tell it in words
+        _tell(told(error), words)
+        return SashError.exit_code
+    return 0
+
+
+def _run(arguments: Arguments) -> None:
+    match arguments.command:
+        case "validate":
+            from pipelines.cli.validate import validate as command
+        case "explain":
+            from pipelines.cli.explain import explain as command
+        case "run":
+            from pipelines.cli.run import run as command
+        case "stage":
+            from pipelines.cli.stage import stage as command
+        case "status":
+            from pipelines.cli.status import status as command
+        case _:
+            from pipelines.cli.show import show as command
+    command(arguments)
+
+
+def _tell(paragraph: str, words: Sequence[str]) -> None:
+    if "--debug" in words:
+        traceback.print_exc()
+    print(f"sash: {paragraph}", file=sys.stderr)

@@ -1,0 +1,124 @@
+"""What the help pages say: of each command its purpose, examples and exit codes.
+
+A page is text and nothing else, so that `--help` comes at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The help of one command."""
+
+    summary: str
+    description: str
+    examples: str
+
+    @property
+    def epilog(self) -> str:
+        return f"examples:{self.examples}\n{EXIT_CODES}"
+
+
+EXIT_CODES = """exit codes:
+  0  done
+  1  something else went wrong; running again may help
+  2  the spec or the call is wrong
+  3  a check stopped the run
+  4  the pipeline is busy, or the batch conflicts with one that has run"""
+
+ENVIRONMENT = f"""Relative paths in a spec begin at the pipeline's home: SASH_HOME, or else the parent of
+the spec's folder. SASH_STORE and the default store, var/store, begin there too, so that a
+command and the DAG agree wherever they are started; --store begins at the working
+directory, as paths in a shell do. SASH_SPARK names the Spark to use, SASH_MEMORY the
+memory of a local one.
+
+{EXIT_CODES}"""
+
+VALIDATE = Page(
+    summary="checks a spec, its expectations and, where there is data, its expressions",
+    description="""Checks a spec and its expectations, and tells all problems at once. Where a source can be
+read, its columns and every expression over them are checked too. No row is read and
+nothing is written.""",
+    examples="""
+  sash validate dags/airport_traffic.yml
+""",
+)
+EXPLAIN = Page(
+    summary="tells what a spec will do: frames, parts, windows, time, tasks",
+    description="""Tells what a spec will do, without data and without Spark: how long frames are and why,
+which parts each aggregate keeps, how windows are put together, when they are due and
+closed, and the tasks.""",
+    examples="""
+  sash explain dags/airport_traffic.yml
+""",
+)
+RUN = Page(
+    summary="runs a batch, or several, through all stages",
+    description="""Runs batches through all stages. No Airflow is needed.
+
+A batch is every row that arrived in [from, to). Instants are ISO 8601, like 2013-01-01
+or 2013-01-01T06:30; without a zone they are UTC.
+
+Without --from and --to the next batch is run: the one after the newest, as long as
+`time: batch` says in the spec; or the newest again, if it failed or a check stopped it.
+A batch that has run can be run again: with the same data nothing changes, with other
+data it is a restatement.""",
+    examples="""
+  sash run dags/airport_traffic.yml
+  sash run dags/airport_traffic.yml --from 2013-01-01 --to 2013-01-08
+  sash run dags/airport_traffic.yml --from 2013-01-01 --to 2013-02-01 --every 7d
+  sash run dags/airport_traffic.yml --from 2013-12-31 --to 2014-01-02 --final --yes
+""",
+)
+STAGE = Page(
+    summary="runs one stage of a batch, as one Airflow task does",
+    description="""Runs one stage of a batch, as one Airflow task does: accumulate, combine, finalise,
+publish, in this order. A stage can be run again at any time. Without --source all sources
+are accumulated, one after the other.
+
+A batch is every row that arrived in [from, to). Instants are ISO 8601, like 2013-01-01
+or 2013-01-01T06:30; without a zone they are UTC.""",
+    examples="""
+  sash stage dags/airport_traffic.yml accumulate --source jfk --from 2013-01-01 --to 2013-01-08
+  sash stage dags/airport_traffic.yml combine --from 2013-01-01 --to 2013-01-08
+""",
+)
+STATUS = Page(
+    summary="tells where a pipeline stands: batches, watermarks, counts, what to do",
+    description="""Tells where a pipeline stands: its newest batches, how many rows had which fate, its
+watermark and those of its substreams with how far they are behind, and what to do about
+an unfinished batch.""",
+    examples="""
+  sash status dags/airport_traffic.yml
+""",
+)
+SHOW = Page(
+    summary="prints the newest rows of a table",
+    description="""Prints rows of a table, newest first: 20 of them where --format is table, all in csv and
+json, or as many as --limit says. Instants are UTC. In csv a null is empty; json is one
+object a line.
+
+The tables are windows (what holds now), panes (all that was published), runs (the
+ledger), frames, partial_frames, watermarks, late_events, quarantine and checks.
+
+--where is a SQL predicate over the columns of a row: names are written exactly as they
+are, text and instants in single quotes.""",
+    examples="""
+  sash show dags/airport_traffic.yml windows --limit 5
+  sash show dags/airport_traffic.yml windows --where "origin = 'JFK' AND window = 'hourly'"
+  sash show dags/airport_traffic.yml panes --where "window_start >= '2013-01-31'" --format csv
+  sash show dags/airport_traffic.yml checks --where 'NOT success'
+""",
+)
+
+COMMANDS = {
+    "validate": VALIDATE,
+    "explain": EXPLAIN,
+    "run": RUN,
+    "stage": STAGE,
+    "status": STATUS,
+    "show": SHOW,
+}
+NOT_BUILT = ("plan", "abandon", "replay", "maintain", "follow")

@@ -1,0 +1,76 @@
+"""How far a run is: bars on a terminal, plain lines elsewhere.
+
+Both are told the same: that a batch begins, and what each stage of it did.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from pipelines.stages import Report
+
+
+class Progress(Protocol):
+    """Somebody who is told how far a run is."""
+
+    def begins(self, batch: str) -> None: ...
+
+    def done(self, report: Report) -> None: ...
+
+
+class Lines:
+    """A line per batch, and one per stage of it."""
+
+    def begins(self, batch: str) -> None:
+        print(f"batch {batch}", flush=True)
+
+    def done(self, report: Report) -> None:
+        print(f"  {report.line}", flush=True)
+
+
+class Bars:
+    """A bar over all batches that names the stage at work, and a line per batch that is done."""
+
+    def __init__(self, bar: Bar, steps: Sequence[str]) -> None:
+        self._bar = bar
+        self._steps = steps
+        self._batch = ""
+        self._done = 0
+
+    def begins(self, batch: str) -> None:
+        self._batch = batch
+        self._done = 0
+        self._tell(0)
+
+    def done(self, report: Report) -> None:
+        self._done += 1
+        self._tell(1)
+        if self._done == len(self._steps):
+            self._bar.note(f"batch {self._batch}: {report.line}")
+
+    def _tell(self, advance: int) -> None:
+        step = self._steps[min(self._done, len(self._steps) - 1)]
+        self._bar.move(f"{self._batch} {step}", advance)
+
+
+class Bar(Protocol):
+    """A bar on a terminal."""
+
+    def move(self, words: str, advance: int) -> None: ...
+
+    def note(self, line: str) -> None: ...
+
+
+@contextmanager
+def progress(batches: int, steps: Sequence[str]) -> Iterator[Progress]:
+    """Whoever is told of a run of so many batches, each of these steps."""
+    if not sys.stderr.isatty():
+        yield Lines()
+        return
+    from pipelines.cli.bar import bar_on_terminal  # rich is needed on a terminal alone
+
+    with bar_on_terminal(batches * len(steps)) as bar:
+        yield Bars(bar, steps)

@@ -1,0 +1,119 @@
+"""`sash run`: batches through all stages, in one session.
+
+What the flags say of time, `--watermark` and `--final`, is true after the last batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pipelines.cli.arguments import Arguments
+from pipelines.cli.batches import (
+    await_turn,
+    batches_of,
+    confirm_final,
+    described,
+    instant_of,
+    is_held_up,
+)
+from pipelines.cli.place import pipeline_of, store_of
+from pipelines.cli.progress import progress
+from pipelines.cli.session import session_of
+from pipelines.cli.steps import steps_of
+from pipelines.cli.told import Interrupted
+from pipelines.cli.written import bounds, instant
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
+from pipelines.intervals import Interval
+from pipelines.spec import Pipeline
+from pipelines.stages import Report, Request, Site, run_batch
+from pipelines.store.ledger_rows import newest
+from pipelines.store.reader import read_ledger
+
+FATES = ("accepted", "late", "quarantined", "duplicates")
+
+
+def run(arguments: Arguments) -> None:
+    """Run the batches, tell how far it is, and sum up."""
+    began = time.monotonic()
+    pipeline = pipeline_of(arguments)
+    store = store_of(arguments, pipeline)
+    requests = requests_of(arguments, batches_of(arguments, pipeline, store=store))
+    if arguments.final:
+        confirm_final(pipeline, [request.batch for request in requests], yes=arguments.yes)
+    await_turn(pipeline, store, batch=requests[0].batch, replace=arguments.replace, wait=arguments.wait)
+    done: Counter[str] = Counter()
+    with progress(len(requests), steps_of([source.name for source in pipeline.sources])) as told:
+        site = Site(session_of(arguments), store, pipeline)
+        for request in requests:
+            told.begins(described(pipeline, store, batch=request.batch))
+            try:
+                for report in _reports(site, request, wait=arguments.wait):
+                    told.done(report)
+                    done.update(report.counts if report.stage == "publish" else {})
+            except KeyboardInterrupt as error:
+                raise interrupted(arguments, request.batch) from error
+    print(_summary(pipeline, store, batches=len(requests), done=done, seconds=time.monotonic() - began))
+
+
+def requests_of(arguments: Arguments, batches: Sequence[Interval]) -> list[Request]:
+    """What is asked of each batch; what is said of the watermark holds for the last."""
+    if arguments.rebuild:
+        raise CorrectTheCall(
+            "--rebuild is not built yet: give the pipeline a new `name`, or use another store"
+        )
+    if arguments.final and arguments.watermark is not None:
+        raise CorrectTheCall(
+            "--final closes everything, so --watermark beside it says nothing: say one of them"
+        )
+    watermark_us = None if arguments.watermark is None else instant_of(arguments.watermark, "--watermark")
+    return [
+        Request(
+            batch=batch,
+            watermark_us=watermark_us if batch == batches[-1] else None,
+            final=arguments.final and batch == batches[-1],
+            replace=arguments.replace,
+            ignore_lateness=arguments.ignore_lateness,
+        )
+        for batch in batches
+    ]
+
+
+def interrupted(arguments: Arguments, batch: Interval) -> Interrupted:
+    """What to say when somebody stops a batch by hand."""
+    place = f" --store {arguments.store}" if arguments.store else ""
+    return Interrupted(
+        f"interrupted; batch {batch} is unfinished, and other batches wait for it. Nothing needs "
+        f"repair: run it again with `sash run {arguments.spec} {bounds(batch)}{place}`"
+    )
+
+
+def _reports(site: Site, request: Request, *, wait: bool) -> Iterator[Report]:
+    while True:
+        await_turn(site.pipeline, site.store, batch=request.batch, replace=request.replace, wait=wait)
+        reports = run_batch(site, request)
+        try:
+            first = next(reports)
+        except WaitForTheBatch:
+            # Several may have waited for the same batch: one of them got in, the others wait again.
+            if wait and is_held_up(site.pipeline, site.store, batch=request.batch):
+                continue
+            raise
+        yield first
+        yield from reports
+        return
+
+
+def _summary(pipeline: Pipeline, store: str, *, batches: int, done: Counter[str], seconds: float) -> str:
+    last = newest(read_ledger(store, pipeline.name))
+    watermark_us = last.watermark_after_us if last else None
+    fates = ", ".join(f"{done[fate]:,} {fate}" for fate in FATES)
+    told = (
+        f"{batches} batch{'' if batches == 1 else 'es'} done in {seconds:.1f} s",
+        f"{done['ingested']:,} rows ({fates})",
+        f"{done['panes']:,} panes",
+        f"watermark {instant(watermark_us)}",
+        f"tables in {store}/{pipeline.name}",
+    )
+    return f"{pipeline.name}: {'; '.join(told)}"

@@ -1,0 +1,29 @@
+"""The Spark session of a command, which says nothing beside the command and leaves Ctrl-C to it.
+
+PySpark logs each error in an expression as it raises it: the paragraph about it is enough. And at Ctrl-C it
+talks to its JVM from within whatever it was saying to it, which ends in tracebacks: leaving ends the JVM too.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
+from pipelines.cli.arguments import Arguments
+from pipelines.session import open_session
+
+RAISED_ANYWAY = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+
+
+def session_of(arguments: Arguments) -> SparkSession:
+    """The session at `--spark`, else at SASH_SPARK, else on this machine."""
+    for name in RAISED_ANYWAY:
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+    spark = open_session(arguments.spark)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return spark

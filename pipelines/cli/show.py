@@ -1,0 +1,50 @@
+"""`sash show`: rows of a table, newest first, for people or for machines.
+
+Notes go to standard error, so that what is piped on is the rows and nothing else.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+
+from pipelines.cli.arguments import Arguments
+from pipelines.cli.place import pipeline_of, store_of
+from pipelines.cli.written import Value, plain, table, text
+from pipelines.store.reader import count_rows, read_table
+
+SHOWN_ROWS = 20
+"""How many rows a table for people has unless they say."""
+
+
+def show(arguments: Arguments) -> None:
+    """Print the rows that are asked for, and say how many more there are."""
+    pipeline = pipeline_of(arguments)
+    store = store_of(arguments, pipeline)
+    limit = SHOWN_ROWS if arguments.limit is None and arguments.format == "table" else arguments.limit
+    found = read_table(store, pipeline.name, table=arguments.table, where=arguments.where, limit=limit)
+    names = list(found.column_names)
+    rows = [list(row.values()) for row in found.to_pylist(maps_as_pydicts="strict")]
+    _print(arguments.format, names, rows=rows)
+    if not rows and limit != 0:
+        print("no rows", file=sys.stderr)
+    if limit is not None and len(rows) == limit:
+        more = count_rows(store, pipeline.name, table=arguments.table, where=arguments.where) - limit
+        if more > 0:
+            print(f"{more:,} more; --limit says how many are shown, --where which", file=sys.stderr)
+
+
+def _print(form: str, names: Sequence[str], *, rows: Sequence[Sequence[Value]]) -> None:
+    match form:
+        case "csv":
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows([text(value) for value in row] for row in rows)
+        case "json":
+            for row in rows:
+                values = {name: plain(value) for name, value in zip(names, row, strict=True)}
+                print(json.dumps(values, ensure_ascii=False))
+        case _:
+            print(table(names, rows))

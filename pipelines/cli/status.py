@@ -1,0 +1,121 @@
+"""`sash status`: where a pipeline stands, told from its tables alone.
+
+Watermarks are those after the newest published batch, since they take effect when it is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.cli.arguments import Arguments
+from pipelines.cli.place import folder_of, pipeline_of, store_of
+from pipelines.cli.substreams import substreams
+from pipelines.cli.written import Value, bounds, indented, instant, table
+from pipelines.errors import CorrectTheCall
+from pipelines.intervals import LATEST_US
+from pipelines.spec import Pipeline, show_duration, state_fingerprint
+from pipelines.store.ledger_rows import COUNTS, LedgerRow, next_batch, standing, unfinished
+from pipelines.store.reader import read_ledger
+
+SHOWN_BATCHES = 10
+
+
+def status(arguments: Arguments) -> None:
+    """Print the page."""
+    pipeline = pipeline_of(arguments)
+    store = store_of(arguments, pipeline)
+    rows = read_ledger(store, pipeline.name)
+    print(f"{pipeline.name}, in {folder_of(arguments, pipeline)}")
+    for section in _sections(arguments.spec, pipeline, store=store, rows=rows):
+        print(f"\n{section}")
+
+
+def _sections(spec: str, pipeline: Pipeline, *, store: str, rows: Sequence[LedgerRow]) -> Iterator[str]:
+    batches = standing(rows)
+    published = [row for row in batches if row.status == "published"]
+    if batches:
+        yield _ledger(batches)
+    if published:
+        yield _counts(published)
+        yield _watermark(published[-1])
+        yield substreams(pipeline, store, batch=published[-1].batch)
+        yield from _other_spec(pipeline, published[-1])
+    yield _what_to_do(spec, pipeline, rows=rows)
+
+
+def _ledger(batches: Sequence[LedgerRow]) -> str:
+    headers = ("batch_start", "batch_end", "revision", "status", *COUNTS, "watermark_after")
+    listed = [
+        [
+            instant(row.batch.start_us),
+            instant(row.batch.end_us),
+            row.revision,
+            row.status,
+            *[getattr(row, name) for name in COUNTS],
+            instant(row.watermark_after_us),
+        ]
+        for row in batches[-SHOWN_BATCHES:]
+    ]
+    older = len(batches) - len(listed)
+    title = "Batches" if not older else f"The newest {len(listed)} batches, of {len(batches):,}"
+    return f"{title}\n{indented(table(headers, listed))}"
+
+
+def _counts(published: Sequence[LedgerRow]) -> str:
+    totals = {name: sum(getattr(row, name) or 0 for row in published) for name in COUNTS}
+    told: list[list[Value]] = [
+        [name, f"{total:,}", _share(total, totals["ingested"])] for name, total in totals.items()
+    ]
+    told[-1][-1] = ""
+    return f"Rows of all published batches, and panes\n{indented(table(('', 'how many', 'share'), told))}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.2%}" if whole else ""
+
+
+def _watermark(row: LedgerRow) -> str:
+    if row.watermark_after_us is None:
+        return "Watermark: none yet, so no window is due. A source that has not been seen holds it back."
+    if row.watermark_after_us == LATEST_US:
+        return "Watermark: the final one; everything is closed, and every event that comes is late."
+    behind_us = row.batch.end_us - row.watermark_after_us
+    place = (
+        f"{show_duration(abs(behind_us))} {'behind' if behind_us > 0 else 'ahead of'}" if behind_us else "at"
+    )
+    return f"Watermark: {instant(row.watermark_after_us)}, {place} the end of the newest batch"
+
+
+def _other_spec(pipeline: Pipeline, row: LedgerRow) -> Iterator[str]:
+    if row.spec_fingerprint != state_fingerprint(pipeline):
+        yield "The spec has changed since the newest batch in a way that its tables cannot serve."
+
+
+def _what_to_do(spec: str, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> str:
+    pending = unfinished(rows)
+    if pending is None:
+        return _next(spec, pipeline, rows=rows)
+    again = f"`sash run {spec} {bounds(pending.batch)}`"
+    match pending.status:
+        case "running":
+            told = (
+                f"is running since {instant(pending.started_at_us)}. If nothing runs "
+                f"it any more, run it again: {again}"
+            )
+        case "stopped":
+            failed = f"NOT success AND batch_start = '{instant(pending.batch.start_us)}'"
+            told = (
+                f'was stopped by a check: `sash show {spec} checks --where "{failed}"` tells '
+                f"which. Correct the data or the expectation, then run it again: {again}"
+            )
+        case _:
+            told = f"has failed; what it wrote needs no repair. Run it again: {again}"
+    return f"Unfinished: batch {pending.batch} {told}. Other batches wait for it."
+
+
+def _next(spec: str, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> str:
+    try:
+        batch = next_batch(rows, pipeline)
+    except CorrectTheCall as nowhere:
+        return f"Next: {nowhere}"
+    return f"Next: batch {batch}, with `sash run {spec}`"

@@ -1,0 +1,38 @@
+"""Errors as people read them: one paragraph, and never a page of Java.
+
+Only an error of ours carries its own words. Of any other the line is sought that says most.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pipelines.errors import SashError
+
+SPARK_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]{3,}\] [^\n]*")
+"""How Spark words an error: its name in brackets, then a sentence."""
+JAVA_CLASS = re.compile(r"^:?\s*(?:[a-z_][\w]*\.)+[A-Z][\w$]*(?:Exception|Error): ")
+JAVA_CALL = "An error occurred while calling "
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C; the message says what to do next."""
+
+
+def told(error: BaseException) -> str:
+    """The paragraph about an error."""
+    if isinstance(error, SashError | Interrupted):
+        return str(error)
+    return (
+        f"{type(error).__name__}: {_line_that_says_most(str(error))}; that was not "
+        "expected: running again may help, and --debug shows where it came from"
+    )
+
+
+def _line_that_says_most(text: str) -> str:
+    conditions = SPARK_CONDITION.findall(text)
+    if conditions:
+        # Spark wraps one error in another: the last is where it began.
+        return str(conditions[-1]).strip().removesuffix(".")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(JAVA_CALL)]
+    return JAVA_CLASS.sub("", lines[0]).strip().removesuffix(".") if lines else "without a message"

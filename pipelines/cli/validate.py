@@ -1,0 +1,100 @@
+"""`sash validate`: all that is wrong with a spec, at once.
+
+What can be told without data is told without Spark. Columns and expressions need a source's schema, so
+where there is no data yet that is said, and is no mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipelines.checks import Suite, load_suite, missing_columns, unknown_names, verify_rules
+from pipelines.cli.arguments import Arguments
+from pipelines.cli.place import pipeline_of, store_of
+from pipelines.cli.session import session_of
+from pipelines.errors import CorrectTheSpec
+from pipelines.ingest import verify
+from pipelines.ingest.read import any_path
+from pipelines.spec import Pipeline, Source, warnings
+from pipelines.stages import Site
+from pipelines.stages.shapes import shapes_of
+from pipelines.store.tables import schema_of
+
+
+def validate(arguments: Arguments) -> None:
+    """Print warnings and what was checked. Raises `CorrectTheSpec` with every problem."""
+    pipeline = pipeline_of(arguments)
+    suite, problems = _suite(pipeline)
+    for warning in warnings(pipeline):
+        print(f"warning: {warning}")
+    notes = {source.name: _why_unread(source, pipeline) for source in pipeline.sources}
+    readable = tuple(source for source in pipeline.sources if notes[source.name] is None)
+    if readable:
+        site = Site(session_of(arguments), store_of(arguments, pipeline), replace(pipeline, sources=readable))
+        problems = (*problems, *_against_data(site, suite))
+    if problems:
+        raise CorrectTheSpec(pipeline.path.name, problems)
+    for note in notes.values():
+        if note is not None:
+            print(f"not checked: columns and expressions of {note}")
+    print(f"{arguments.spec} is valid: {_counted(pipeline, suite)}")
+
+
+def _why_unread(source: Source, pipeline: Pipeline) -> str | None:
+    """Why the columns of a source cannot be told, if they cannot."""
+    if source.path is None or source.schema is not None:
+        return None
+    try:
+        any_path(source, pipeline.home)
+    except CorrectTheSpec as nothing:
+        return str(nothing)
+    return None
+
+
+def _suite(pipeline: Pipeline) -> tuple[Suite, tuple[str, ...]]:
+    """The suite and what is wrong with it; where it cannot be read, one that expects nothing."""
+    try:
+        suite = load_suite(pipeline.expectations)
+    except CorrectTheSpec as refused:
+        return Suite(), tuple(f"{Path(refused.where).name}, {problem}" for problem in refused.problems)
+    # Great Expectations takes seconds to come, so it is asked only where something is expected.
+    return suite, _of_suite(suite, unknown_names(suite)) if suite.expectations else ()
+
+
+def _against_data(site: Site, suite: Suite) -> tuple[str, ...]:
+    """What does not fit the columns that the sources have, first in the spec, then in the expectations."""
+    problems = verify(site.spark, site.pipeline)
+    if problems:
+        return problems
+    try:
+        return _of_suite(suite, tuple(_columns(site.spark, site, suite=suite)))
+    except CorrectTheSpec as refused:
+        return refused.problems
+
+
+def _columns(spark: SparkSession, site: Site, *, suite: Suite) -> Iterator[str]:
+    if not suite.expectations:
+        return
+    shapes = shapes_of(site)
+    yield from verify_rules(spark.createDataFrame([], schema_of(shapes.event)), suite.at("events"))
+    for stage in ("partial_frames", "frames", "panes"):
+        yield from missing_columns(suite.at(stage), shapes.tables()[stage])
+
+
+def _of_suite(suite: Suite, problems: tuple[str, ...]) -> tuple[str, ...]:
+    name = suite.path.name if suite.path else ""
+    return tuple(f"{name}, {problem}" for problem in problems)
+
+
+def _counted(pipeline: Pipeline, suite: Suite) -> str:
+    told = (
+        (len(pipeline.sources), "source"),
+        (len(pipeline.aggregates), "aggregate"),
+        (len(pipeline.windows), "window"),
+        (len(suite.expectations), "expectation"),
+    )
+    return ", ".join(f"{many} {what}{'' if many == 1 else 's'}" for many, what in told)

@@ -1,0 +1,63 @@
+"""What went wrong, told by what the reader does next.
+
+Every message is one paragraph: what, where, found, wanted, and what to do. Anything else that is raised
+is a bug of ours.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SashError(Exception):
+    """The root. `exit_code` is what the command line leaves with."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class CorrectTheSpec(SashError):
+    """The spec cannot be run as it stands. Carries every problem found in it, not just the first."""
+
+    exit_code = 2
+
+    def __init__(self, where: str, problems: tuple[str, ...]) -> None:
+        self.where = where
+        self.problems = problems
+        super().__init__(where, problems)
+
+    def __str__(self) -> str:
+        if len(self.problems) == 1:
+            return f"{self.where}: {self.problems[0]}"
+        listed = "".join(f"\n  - {problem}" for problem in self.problems)
+        return f"{self.where} has {len(self.problems)} problems:{listed}"
+
+
+class CorrectTheCall(SashError):
+    """The spec is fine; what was asked of it is not."""
+
+    exit_code = 2
+
+
+class LookAtTheData(SashError):
+    """A check stopped the run: an expectation that may not fail has failed."""
+
+    exit_code = 3
+
+
+class WaitForTheBatch(SashError):
+    """The pipeline is busy with another batch, or a newer attempt at this one took it over."""
+
+    exit_code = 4
+
+
+class ChooseAnotherBatch(SashError):
+    """The batch asked for conflicts with batches that have run."""
+
+    exit_code = 4
+
+
+class RunAgain(SashError):
+    """Something passing got in the way (a conflict of writers, an input that changed underfoot).
+
+    The same call works later.
+    """

@@ -1,0 +1,21 @@
+"""Frames → window states along event time → panes.
+
+In come the frames that cover the windows concerned, and what was last published of these; out go the
+panes of the batch. Promised: a window is ON_TIME once, at the batch whose watermark passes its end; a
+closed one changes only by a restatement; and the same frames give the same panes.
+"""
+
+from pipelines.finalise.concern import Concern, concern_of
+from pipelines.finalise.panes import Publication, panes
+from pipelines.finalise.recombine import window_states
+from pipelines.finalise.results import RESULT_BOUNDS, last_published
+
+__all__ = [
+    "RESULT_BOUNDS",
+    "Concern",
+    "Publication",
+    "concern_of",
+    "last_published",
+    "panes",
+    "window_states",
+]

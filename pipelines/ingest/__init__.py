@@ -1,0 +1,31 @@
+"""From raw rows to events, each with a fate.
+
+In come the rows of one source and one batch, by any Spark reader, out go events with their time in
+microseconds and a fate: accepted, late or quarantined, and the newest times seen. Promised: each row of
+the batch has exactly one fate, decided by the watermark before the batch alone, and a broken row is kept
+as it came.
+"""
+
+from pipelines.ingest.events import ARRIVAL_US, EVENT_US, SUBSTREAM, to_events
+from pipelines.ingest.fate import FATE, fated, late_events, loses, not_yet_quarantined, quarantined_rows
+from pipelines.ingest.read import read_rows
+from pipelines.ingest.rules import RowRule
+from pipelines.ingest.tally import tally
+from pipelines.ingest.verify import verify
+
+__all__ = [
+    "ARRIVAL_US",
+    "EVENT_US",
+    "FATE",
+    "SUBSTREAM",
+    "RowRule",
+    "fated",
+    "late_events",
+    "loses",
+    "not_yet_quarantined",
+    "quarantined_rows",
+    "read_rows",
+    "tally",
+    "to_events",
+    "verify",
+]

@@ -1,0 +1,110 @@
+"""Raw rows → events of one batch: the columns as read and selected, and Sash's own view of their time beside
+them.
+
+Beside the columns of the source stand `EVENT_US` and `ARRIVAL_US` (microseconds of UTC, null where
+unknown or outside the years 1 to 9999), `SUBSTREAM`, and `BROKEN`, the built-in rules that the row
+breaks. Rows of other batches are left out.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.ingest.read import UNREADABLE
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
+from pipelines.spec import Source
+
+EVENT_US = "_event_us"
+ARRIVAL_US = "_arrival_us"
+SUBSTREAM = "_substream"
+BROKEN = "_broken"
+IS_BROKEN = "_is_broken"
+DEFAULT_EVENT_COLUMNS = (EVENT_US, ARRIVAL_US, SUBSTREAM, BROKEN, IS_BROKEN)
+
+IS_UNREADABLE = "unreadable"
+HAS_NO_EVENT_TIME = "event_time is null"
+IS_OUT_OF_RANGE = "event_time is out of range"
+
+
+def to_events(rows: DataFrame, source: Source, *, batch: Interval) -> DataFrame:
+    """The events of the batch, by arrival time, and those that no batch can claim: rows with neither time."""
+    selected = select_columns(rows, source)
+    columns = columns_as_read(selected, source)
+    event_us = _microseconds(source.event_time)
+    arrival_us = (
+        F.lit(None).cast("bigint") if source.arrival_time is None else _microseconds(source.arrival_time)
+    )
+    substream = (
+        F.lit(None).cast("string") if source.substream is None else F.expr(source.substream).cast("string")
+    )
+    timed = selected.select(
+        *columns,
+        event_us.alias("_raw_event_us"),
+        _in_range(event_us).alias(EVENT_US),
+        F.coalesce(_in_range(arrival_us), _in_range(event_us)).alias(ARRIVAL_US),
+        substream.alias(SUBSTREAM),
+    )
+    mine = F.col(ARRIVAL_US).isNull() | (
+        (F.col(ARRIVAL_US) >= F.lit(batch.start_us)) & (F.col(ARRIVAL_US) < F.lit(batch.end_us))
+    )
+    rules = _built_in_rules(timed, source)
+    broken = F.array_compact(F.array(*[F.when(breaks, F.lit(rule)) for rule, breaks in rules.items()]))
+    is_broken = reduce(or_, rules.values())
+    return timed.where(mine).withColumns({BROKEN: broken, IS_BROKEN: is_broken}).drop("_raw_event_us")
+
+
+def select_columns(rows: DataFrame, source: Source) -> DataFrame:
+    """The rows with the spec's extra columns, less those that its `where` leaves out.
+
+    Unreadable rows always stay.
+    """
+    extra = {name: F.expr(sql) for name, sql in source.select}
+    selected = rows.withColumns(extra) if extra else rows
+    if source.where is None:
+        return selected
+    wanted = F.expr(source.where)
+    return selected.where(F.col(UNREADABLE).isNotNull() | wanted if UNREADABLE in rows.columns else wanted)
+
+
+def columns_as_read(selected: DataFrame, source: Source) -> list[str]:
+    """The names of the source's columns, less those that `select` renamed."""
+    renamed = {
+        sql.strip().strip("`").lower() for name, sql in source.select if sql.strip().lower() != name.lower()
+    }
+    extra = {name for name, _ in source.select}
+    return [name for name in selected.columns if name in extra or name.lower() not in renamed]
+
+
+def unreadable(events: DataFrame) -> Column:
+    """Whether a row did not fit its schema.
+
+    It names all columns, so that the reader has to parse them all.
+    """
+    own = (UNREADABLE, *DEFAULT_EVENT_COLUMNS, "_raw_event_us")
+    others = [name for name in events.columns if name not in own]
+    parsed = F.hash(*others) >= F.lit(-(2**31)) if others else F.lit(True)
+    return parsed & F.col(UNREADABLE).isNotNull()
+
+
+def _built_in_rules(events: DataFrame, source: Source) -> dict[str, Column]:
+    """By name, whether a row breaks a rule that holds for every source; never null."""
+    raw_event_us = F.col("_raw_event_us")
+    out_of_range = raw_event_us.isNotNull() & F.col(EVENT_US).isNull()
+    if source.max_ahead_us is not None:
+        ahead = F.col(EVENT_US) - F.col(ARRIVAL_US) > F.lit(source.max_ahead_us)
+        out_of_range |= F.coalesce(ahead, F.lit(False))
+    rules = {IS_OUT_OF_RANGE: out_of_range, HAS_NO_EVENT_TIME: raw_event_us.isNull()}
+    return {IS_UNREADABLE: unreadable(events), **rules} if UNREADABLE in events.columns else rules
+
+
+def _microseconds(sql: str) -> Column:
+    # A TIMESTAMP_NTZ has no zone and is read as UTC, which is the zone of every session of ours.
+    return F.unix_micros(F.expr(sql).cast("timestamp"))
+
+
+def _in_range(instant_us: Column) -> Column:
+    return F.when((instant_us >= F.lit(EARLIEST_US)) & (instant_us <= F.lit(LATEST_US)), instant_us)

@@ -1,0 +1,134 @@
+"""The fate of every event of a batch, and the rows that are kept because they do not count.
+
+A row that breaks a built-in rule or a rule marked `quarantine` is quarantined. Of the others, one that no
+window keeps is late. All the rest is accepted. The watermark is the one before the batch, so nothing in a
+batch makes a row of it late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import Window as W
+from pyspark.sql import functions as F
+
+from pipelines.ingest.events import ARRIVAL_US, BROKEN, DEFAULT_EVENT_COLUMNS, EVENT_US, IS_BROKEN
+from pipelines.ingest.read import UNREADABLE
+from pipelines.ingest.rules import RowRule
+from pipelines.spec import Sliding, Window
+from pipelines.windows import windows_kept, windows_missed
+
+FATE = "_fate"
+RULES = "_rules"
+ACCEPTED, LATE, QUARANTINED = 0, 1, 2
+"""Numbers, for an aggregation over text is many times slower."""
+
+
+def fated(
+    events: DataFrame, windows: Sequence[Window], *, watermark_us: int | None, rules: Sequence[RowRule] = ()
+) -> DataFrame:
+    """The events with their `FATE`, and `RULES`, the names of all rules that quarantine the row."""
+    quarantining = {rule.name: ~F.col(IS_BROKEN) & rule.unexpected for rule in rules if rule.quarantines}
+    names = [F.when(breaks, F.lit(name)) for name, breaks in quarantining.items()]
+    all_rules = F.concat(F.col(BROKEN), F.array_compact(F.array(*names))) if names else F.col(BROKEN)
+    is_quarantined = reduce(or_, quarantining.values(), F.col(IS_BROKEN))
+    late = F.lit(False) if watermark_us is None else _is_late(windows, watermark_us)
+    fate = F.when(is_quarantined, F.lit(QUARANTINED)).when(late, F.lit(LATE)).otherwise(F.lit(ACCEPTED))
+    return events.withColumns({RULES: all_rules, FATE: fate})
+
+
+def late_events(fated_events: DataFrame, windows: Sequence[Window], *, watermark_us: int) -> DataFrame:
+    """One row per event and window definition that lost it.
+
+    The columns as read, `window`, `missed`, `kept`.
+    """
+    dropped = [
+        F.struct(
+            F.lit(window.name).alias("window"),
+            _missed(window, watermark_us).alias("missed"),
+            _kept(window, watermark_us).alias("kept"),
+        )
+        for window in windows
+    ]
+    missing = F.filter(F.array(*dropped), lambda loss: loss["missed"] > 0)
+    counted = fated_events.where(F.col(FATE) != QUARANTINED).withColumn("_losses", missing)
+    columns = as_read(fated_events)
+    return counted.select(*columns, F.inline("_losses"))
+
+
+def quarantined_rows(fated_events: DataFrame) -> DataFrame:
+    """One row per quarantined row: `record`, the row as it came (JSON, or the text that could not be read),
+    and `rules`.
+
+    `is_claimed` tells whether a time of the row puts it into the batch.
+    """
+    columns = as_read(fated_events)
+    record = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"})
+    if UNREADABLE in fated_events.columns:
+        text = F.to_json(F.struct(F.col(UNREADABLE).alias("unreadable")))
+        record = F.when(F.col(UNREADABLE).isNotNull(), text).otherwise(record)
+    quarantined = fated_events.where(F.col(FATE) == QUARANTINED)
+    claimed = F.col(ARRIVAL_US).isNotNull().alias("is_claimed")
+    return quarantined.select(record.alias("record"), F.col(RULES).alias("rules"), claimed)
+
+
+def not_yet_quarantined(rows: DataFrame, stored: DataFrame) -> DataFrame:
+    """Of rows that no time puts into a batch, those that no earlier batch took.
+
+    As many of each record as are not stored.
+    """
+    alike = W.partitionBy("record").orderBy("record").rowsBetween(W.unboundedPreceding, W.currentRow)
+    taken = stored.groupBy("record").agg(F.count(F.lit(1)).alias("_taken"))
+    numbered = rows.withColumn("_number", F.count(F.lit(1)).over(alike)).join(taken, on="record", how="left")
+    return numbered.where(F.col("_number") > F.coalesce(F.col("_taken"), F.lit(0))).select(*rows.columns)
+
+
+def as_read(events: DataFrame) -> list[str]:
+    """The names of the columns that came from the source, without Sash's own."""
+    own = {*DEFAULT_EVENT_COLUMNS, FATE, RULES, UNREADABLE}
+    return [name for name in events.columns if name not in own]
+
+
+def loses(windows: Sequence[Window], watermark_us: int | None) -> Column:
+    """Whether an event comes too late for at least one window that would hold it."""
+    if watermark_us is None:
+        return F.lit(False)
+    missed = F.lit(0)
+    for window in windows:
+        missed = missed + _missed(window, watermark_us)
+    return missed > 0
+
+
+def _is_late(windows: Sequence[Window], watermark_us: int) -> Column:
+    missed, kept = F.lit(0), F.lit(0)
+    for window in windows:
+        missed = missed + _missed(window, watermark_us)
+        kept = kept + _kept(window, watermark_us)
+    return (missed > 0) & (kept == 0)
+
+
+def _missed(window: Window, watermark_us: int) -> Column:
+    return windows_missed(
+        F.col(EVENT_US),
+        _sliding(window),
+        allowed_lateness_us=window.allowed_lateness_us,
+        watermark_us=watermark_us,
+    )
+
+
+def _kept(window: Window, watermark_us: int) -> Column:
+    return windows_kept(
+        F.col(EVENT_US),
+        _sliding(window),
+        allowed_lateness_us=window.allowed_lateness_us,
+        watermark_us=watermark_us,
+    )
+
+
+def _sliding(window: Window) -> Sliding:
+    if not isinstance(window.shape, Sliding):
+        raise TypeError(f"window `{window.name}` is not aligned: {window.shape}")
+    return window.shape

@@ -1,0 +1,102 @@
+"""Raw rows of one source, as they lie there, by any Spark batch reader.
+
+A row that does not fit the schema of a csv or json source is not dropped but carried along whole, in
+`UNREADABLE`. A path that stands for many values of the batch may lack some of them: no file means no
+events.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructType
+
+from pipelines.errors import CorrectTheSpec
+from pipelines.intervals import Interval
+from pipelines.spec import Source, expand_paths
+
+UNREADABLE = "_unreadable"
+PLACE = re.compile(r"\{(?:from|to):[^}]*\}")
+"""Where a path holds a time of the batch."""
+
+TEXT_FORMATS = ("csv", "json")
+
+
+def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Path) -> DataFrame:
+    """All rows that the source's path holds for the batch.
+
+    Which of them belong to it is told later, by arrival time.
+    """
+    if source.path is None:
+        return _load(spark, source, paths=())
+    paths = tuple(_absolute(path, home) for path in expand_paths(source.path, batch))
+    there = tuple(path for path in paths if is_there(path))
+    if there:
+        return _load(spark, source, paths=there)
+    if not PLACE.search(source.path):
+        raise CorrectTheSpec(
+            f"source `{source.name}`", (f"there is no file at {paths[0]}; put one there or correct `path`",)
+        )
+    return _load(spark, source, paths=(any_path(source, home),)).limit(0)
+
+
+def any_path(source: Source, home: Path) -> str:
+    """A path that holds the source's files for whatever batch: enough to learn its schema."""
+    path = _absolute(PLACE.sub("*", str(source.path)), home)
+    if is_there(path):
+        return path
+    raise CorrectTheSpec(
+        f"source `{source.name}`",
+        (f"there is no file at {path} for any batch; put one there or correct `path`",),
+    )
+
+
+def is_there(path: str) -> bool:
+    """Whether a local path or glob finds a file. Of remote ones and of braces Spark tells when reading."""
+    return "://" in path or "{" in path or any(Path("/").glob(path.lstrip("/")))
+
+
+def schema_of(spark: SparkSession, source: Source, *, home: Path) -> StructType:
+    """The columns that the source's rows have, read from its files or told by the spec."""
+    if source.path is None or source.schema is not None:
+        return (
+            _load(spark, replace(source, path=None), paths=()).schema
+            if source.path is None
+            else _declared(spark, source)
+        )
+    return _load(spark, source, paths=(any_path(source, home),)).schema
+
+
+def _declared(spark: SparkSession, source: Source) -> StructType:
+    try:
+        declared = spark.createDataFrame([], str(source.schema)).schema
+    except (AnalysisException, ValueError) as error:
+        found = str(error).splitlines()[0]
+        problem = f"`schema` is not Spark DDL: {found}; allowed is like `origin STRING, at TIMESTAMP`"
+        raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
+    return declared
+
+
+def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> DataFrame:
+    reader = spark.read.format(source.format).options(**dict(source.options))
+    if source.schema is not None:
+        schema = _declared(spark, source)
+        if source.format in TEXT_FORMATS:
+            schema = StructType([*schema.fields]).add(UNREADABLE, StringType())
+            reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", UNREADABLE)
+            # Pruned columns are not parsed, and a row that breaks in one of them would pass for a good one.
+            reader = reader.option("columnPruning", "false")
+        reader = reader.schema(schema)
+    try:
+        return reader.load(list(paths)) if paths else reader.load()
+    except AnalysisException as error:
+        problem = f"cannot be read as {source.format}: {str(error).splitlines()[0]}"
+        raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
+
+
+def _absolute(path: str, home: Path) -> str:
+    return path if "://" in path or path.startswith("/") else str(home / path)

@@ -1,0 +1,166 @@
+"""Every expression of a spec against the columns that its sources really have.
+
+All problems are told at once, in the words of the spec: which expression, what was found, what is
+allowed. Nothing is read but schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, DataType, NumericType, TimestampNTZType, TimestampType
+
+from pipelines.errors import CorrectTheSpec
+from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, select_columns
+from pipelines.ingest.fate import FATE, RULES
+from pipelines.ingest.read import UNREADABLE, schema_of
+from pipelines.spec import Pipeline, Source
+from pipelines.spec.reserved import LATE_EVENT_COLUMNS
+
+NUMERIC_OPERATIONS = ("sum", "avg")
+TIMES = (TimestampType, TimestampNTZType)
+OWN = frozenset({*DEFAULT_EVENT_COLUMNS, FATE, RULES, "_raw_event_us", "_frame_us", "_losses"})
+"""Columns that Sash adds to events on their way."""
+
+FORBIDDEN = (
+    "expressions are over the row alone: no subqueries, no aggregates or windows, "
+    "nothing that changes by itself"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """An expression of the spec, where it stands, and the types that it may have there (any, if none)."""
+
+    sql: str
+    place: str
+    wanted: tuple[type[DataType], ...] = ()
+
+
+def verify(spark: SparkSession, pipeline: Pipeline) -> tuple[str, ...]:
+    """The problems of a pipeline's expressions and columns; none is an empty tuple.
+
+    Raises `CorrectTheSpec` where a source cannot be read at all.
+    """
+    problems: list[str] = []
+    schemas = {}
+    for source in pipeline.sources:
+        rows = spark.createDataFrame([], schema_of(spark, source, home=pipeline.home))
+        found = list(_problems(rows, [_selected(source, name, sql=sql) for name, sql in source.select]))
+        if not found:
+            events = select_columns(rows, replace(source, where=None))
+            found += _column_problems(events, source, pipeline=pipeline)
+            found += _problems(events, [*_asked_of_source(source), *_asked_of_aggregates(source, pipeline)])
+            types = {field.name: field.dataType.simpleString() for field in events.schema}
+            schemas[source.name] = {name: types[name] for name in pipeline.key if name in types}
+        problems += found
+    return tuple(dict.fromkeys([*problems, *_disagreements(pipeline, schemas)]))
+
+
+def _selected(source: Source, name: str, *, sql: str) -> Asked:
+    return Asked(sql=sql, place=f"source `{source.name}`: select `{name}`")
+
+
+def _asked_of_source(source: Source) -> Iterator[Asked]:
+    expressions: dict[str, tuple[str | None, tuple[type[DataType], ...]]] = {
+        "where": (source.where, (BooleanType,)),
+        "event_time": (source.event_time, TIMES),
+        "arrival_time": (source.arrival_time, TIMES),
+        "substream": (source.substream, ()),
+    }
+    for name, (sql, wanted) in expressions.items():
+        if sql is not None:
+            yield Asked(sql=sql, place=f"source `{source.name}`: {name}", wanted=wanted)
+
+
+def _asked_of_aggregates(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
+    for aggregate in pipeline.aggregates:
+        place = f"source `{source.name}`: aggregate `{aggregate.name}`"
+        if aggregate.where is not None:
+            yield Asked(sql=aggregate.where, place=f"{place}: where", wanted=(BooleanType,))
+        if aggregate.of is not None and aggregate.of.strip() != "*":
+            wanted = (NumericType,) if aggregate.op in NUMERIC_OPERATIONS else ()
+            yield Asked(sql=aggregate.of, place=f"{place}: {aggregate.op}", wanted=wanted)
+
+
+def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline) -> Iterator[str]:
+    kept = columns_as_read(extended, source)
+    for name in kept:
+        if name.lower() in LATE_EVENT_COLUMNS or name.lower() in OWN:
+            yield (
+                f"source `{source.name}`: its column `{name}` is named like one of Sash's own; "
+                f"rename it in `select`, like `{name.strip('_')}_read: {name}`"
+            )
+    for name in pipeline.key:
+        if name not in kept:
+            yield f"source `{source.name}`: key `{name}` is no column of it; {_columns(kept)}"
+
+
+def _problems(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
+    """The problems of expressions over the rows, all tried at once, one by one only if they do not pass."""
+    if not asked:
+        return
+    try:
+        kinds = _kinds(rows, asked)
+    except AnalysisException as error:
+        if len(asked) > 1:
+            for one in asked:
+                yield from _problems(rows, [one])
+            return
+        found = f"{asked[0].place}: `{asked[0].sql}`"
+        if isinstance(error, ParseException):
+            yield f"{found} does not parse as SQL: {_first_line(error)}; {FORBIDDEN}"
+        else:
+            yield f"{found}: {_first_line(error)}; {_columns(rows.columns)}"
+        return
+    for one, kind in zip(asked, kinds, strict=True):
+        if one.wanted and not isinstance(kind, one.wanted):
+            found = kind.simpleString().upper()
+            yield f"{one.place}: `{one.sql}` is {found}; allowed is {_names(one.wanted)}"
+
+
+def _kinds(rows: DataFrame, asked: Sequence[Asked]) -> list[DataType]:
+    """The types of expressions, by analysis alone."""
+    # A join's condition may be nothing but deterministic and over the row: Spark itself says what is not.
+    # The line break ends a comment that the expression may end with.
+    holds = reduce(and_, [F.expr(f"({one.sql}\n) IS NOT NULL") for one in asked])
+    joined = rows.select(F.lit(1).alias("one")).join(rows, on=holds, how="left")
+    selected = rows.select(
+        *[F.expr(one.sql).alias(f"expression_{number}") for number, one in enumerate(asked)]
+    )
+    return [field.dataType for field in selected.schema.fields] if joined.schema.fields else []
+
+
+def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> Iterator[str]:
+    for name in pipeline.key:
+        types = {schema[name]: source for source, schema in schemas.items() if name in schema}
+        if len(types) > 1:
+            listed = ", ".join(f"{kind} in `{source}`" for kind, source in sorted(types.items()))
+            yield f"key `{name}` is {listed}; allowed is one type in all sources: cast it in `select`"
+
+
+def _names(wanted: tuple[type[DataType], ...]) -> str:
+    if TimestampType in wanted:
+        return "TIMESTAMP; convert it, like `to_timestamp(…)` or `timestamp_seconds(…)`"
+    return " or ".join("a number" if kind is NumericType else kind.typeName().upper() for kind in wanted)
+
+
+def _columns(names: list[str]) -> str:
+    return f"its columns are {', '.join(name for name in names if name != UNREADABLE)}"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].strip().removesuffix(".")
+
+
+def check(spark: SparkSession, pipeline: Pipeline) -> None:
+    """Raise `CorrectTheSpec` with all problems that `verify` finds."""
+    problems = verify(spark, pipeline)
+    if problems:
+        raise CorrectTheSpec(str(pipeline.path.name), problems)

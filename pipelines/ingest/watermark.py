@@ -1,0 +1,96 @@
+"""Watermarks as arithmetic on values: how far each substream has come, and how far the pipeline has.
+
+No watermark ever goes back. What is newest counts accepted and late events, and nothing that was quarantined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipelines.intervals import Interval
+from pipelines.spec.model import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """The newest times of one substream in one batch. A substream may have no name."""
+
+    substream: str | None
+    newest_event_us: int
+    newest_arrival_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a substream has come by the end of a batch."""
+
+    substream: str | None
+    newest_event_us: int
+    newest_arrival_us: int
+    watermark_us: int
+    is_idle: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a declared source stands after a batch, over all its substreams.
+
+    `active_us` is the smallest watermark of those that are not idle, `furthest_us` the largest of all;
+    both are `None` while nothing of the source has been seen, and `waits` tells whether it then holds the
+    pipeline back.
+    """
+
+    active_us: int | None = None
+    furthest_us: int | None = None
+    waits: bool = False
+
+
+def advance(
+    before: Iterable[Progress], seen: Iterable[Seen], *, source: Source, batch: Interval
+) -> list[Progress]:
+    """The substreams of a source after a batch; those that brought nothing stay, and may have become idle."""
+    newest = {
+        progress.substream: (progress.newest_event_us, progress.newest_arrival_us, progress.watermark_us)
+        for progress in before
+    }
+    for one in seen:
+        times = (one.newest_event_us, one.newest_arrival_us, one.newest_event_us - source.max_disorder_us)
+        known = newest.get(one.substream, times)
+        newest[one.substream] = (max(times[0], known[0]), max(times[1], known[1]), max(times[2], known[2]))
+    return [
+        Progress(
+            substream=substream,
+            newest_event_us=event_us,
+            newest_arrival_us=arrival_us,
+            watermark_us=watermark_us,
+            is_idle=_is_idle(source, since_us=arrival_us, batch=batch),
+        )
+        for substream, (event_us, arrival_us, watermark_us) in newest.items()
+    ]
+
+
+def standing(
+    source: Source, substreams: Sequence[Progress], *, first_batch_start_us: int, batch: Interval
+) -> Standing:
+    """How a source stands; one that has not been seen yet counts from the start of the first batch."""
+    if not substreams:
+        return Standing(waits=not _is_idle(source, since_us=first_batch_start_us, batch=batch))
+    return Standing(
+        active_us=min((it.watermark_us for it in substreams if not it.is_idle), default=None),
+        furthest_us=max(it.watermark_us for it in substreams),
+    )
+
+
+def pipeline_watermark(before_us: int | None, standings: Sequence[Standing]) -> int | None:
+    """The smallest watermark over what is not idle, the largest where all is; never lower than before."""
+    if any(one.waits for one in standings):
+        return before_us
+    active = [one.active_us for one in standings if one.active_us is not None]
+    furthest = [one.furthest_us for one in standings if one.furthest_us is not None]
+    reached = min(active) if active else max(furthest, default=None)
+    return max((instant for instant in (before_us, reached) if instant is not None), default=None)
+
+
+def _is_idle(source: Source, *, since_us: int, batch: Interval) -> bool:
+    return source.idle_after_us is not None and batch.end_us - since_us >= source.idle_after_us

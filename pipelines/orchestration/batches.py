@@ -1,0 +1,86 @@
+"""Which batch a run is for, and how that is handed from task to task.
+
+Pure arithmetic: the params decide, else the data interval of a scheduled or backfilled run, else the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from pipelines.intervals import Interval, floor_to, from_us, to_us
+from pipelines.orchestration.params import Wishes
+from pipelines.spec import Pipeline, parse_instant
+
+BY_INTERVAL = ("scheduled", "backfill")
+"""The kinds of runs whose data interval is their batch. Any other has been triggered, whatever interval
+Airflow gives it.
+"""
+
+Chosen = Mapping[str, str | int | bool | None]
+"""A batch and how to run it. Instants are ISO 8601: people read it too, as the XCom of the task
+`choose_batch`.
+"""
+
+
+def data_interval(run_type: str, start: datetime | None, *, end: datetime | None) -> Interval | None:
+    """The interval that a run is for, if it has one: that of a cron trigger is empty, a triggered run has
+    none.
+    """
+    if run_type not in BY_INTERVAL or start is None or end is None or start >= end:
+        return None
+    return Interval(to_us(start), to_us(end))
+
+
+def batch_of(
+    wishes: Wishes, interval: Interval | None, *, pipeline: Pipeline, following: Callable[[], Interval]
+) -> Interval:
+    """The batch of a run; `following` says which is the next by the ledger."""
+    if wishes.batch is not None:
+        return wishes.batch
+    if interval is not None:
+        return on_schedule(interval, pipeline)
+    return following()
+
+
+def on_schedule(interval: Interval, pipeline: Pipeline) -> Interval:
+    """The interval moved back onto the grid of batches that begins at `schedule.start`.
+
+    Airflow counts intervals from 1970 when it skips to the latest, and from any `--from-date` in a
+    backfill. Weeks that begin on another day than the batches before them would overlap these partly.
+    """
+    if pipeline.schedule is None or interval.length_us != pipeline.batch_us:
+        return interval
+    start_us = floor_to(
+        interval.start_us, pipeline.batch_us, offset_us=pipeline.schedule.start_us % pipeline.batch_us
+    )
+    return Interval(start_us, start_us + pipeline.batch_us)
+
+
+def hand_on(batch: Interval, wishes: Wishes) -> dict[str, str | bool | None]:
+    """What `choose_batch` tells the tasks after it."""
+    return {
+        "from": _text(batch.start_us),
+        "to": _text(batch.end_us),
+        "watermark": None if wishes.watermark_us is None else _text(wishes.watermark_us),
+        "final": wishes.final,
+        "replace": wishes.replace,
+    }
+
+
+def taken(chosen: Chosen) -> tuple[Interval, Wishes]:
+    """The batch and the wishes that `hand_on` told of."""
+    start, end, watermark = (chosen[name] for name in ("from", "to", "watermark"))
+    batch = Interval(parse_instant(str(start)), parse_instant(str(end)))
+    watermark_us = None if watermark is None else parse_instant(str(watermark))
+    wishes = Wishes(
+        batch=batch,
+        watermark_us=watermark_us,
+        final=chosen["final"] is True,
+        replace=chosen["replace"] is True,
+    )
+    return batch, wishes
+
+
+def _text(instant_us: int) -> str:
+    return from_us(instant_us).isoformat()

@@ -1,0 +1,62 @@
+"""The task `choose_batch`: which batch a run is for, once it may begin. It needs no Spark, only the
+ledger's files.
+
+Whatever it cannot understand is refused here, before anything is started.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from airflow.sdk import PokeReturnValue, get_current_context
+
+from pipelines.orchestration.batches import batch_of, data_interval, hand_on
+from pipelines.orchestration.params import read_wishes
+from pipelines.orchestration.waiting import obstacle
+from pipelines.spec import Pipeline, load
+
+log = logging.getLogger(__name__)
+
+
+def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None) -> PokeReturnValue:
+    """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`."""
+    from pipelines.store.ledger_rows import next_batch, unfinished
+    from pipelines.store.reader import read_ledger
+
+    context = get_current_context()
+    pipeline = load(spec)
+    run = context["dag_run"]
+    wishes = read_wishes(context["params"], others=others)
+    interval = data_interval(run.run_type, run.data_interval_start, end=run.data_interval_end)
+    rows = read_ledger(store_of(pipeline, store), pipeline.name)
+    batch = batch_of(wishes, interval, pipeline=pipeline, following=lambda: next_batch(rows, pipeline))
+    earlier = context["ti"].get_previous_dagrun(state="running") if interval is not None else None
+    found = obstacle(
+        batch,
+        unfinished(rows),
+        earlier=None if earlier is None else earlier.run_id,
+        waited=waited(context["ti"].get_first_reschedule_date(context)),
+    )
+    if found is not None:
+        log.info("batch %s has to wait: %s", batch, found)
+        return PokeReturnValue(is_done=False)
+    log.info("batch %s of pipeline %s", batch, pipeline.name)
+    return PokeReturnValue(is_done=True, xcom_value=hand_on(batch, wishes))
+
+
+def store_of(pipeline: Pipeline, store: str | None) -> str:
+    """The store named here, or in `SASH_STORE`. A relative folder starts where the spec's own paths do.
+
+    It cannot start where the process was started: the processes of Airflow and of Spark have folders of
+    their own.
+    """
+    named = store or os.environ.get("SASH_STORE") or "var/store"
+    return named if "://" in named else str(pipeline.home / named)
+
+
+def waited(since: datetime | None) -> timedelta:
+    """How long this run has been waiting."""
+    return timedelta() if since is None else datetime.now(UTC) - since

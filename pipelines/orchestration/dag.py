@@ -1,0 +1,76 @@
+"""From a spec to a DAG: `dag = windowed_dag("airport_traffic.yml")`, with the spec beside the DAG file.
+
+A spec that cannot be run is an import error of the DAG file, with every problem of it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import DAG, DeltaDataIntervalTimetable
+
+from pipelines.intervals import from_us
+from pipelines.orchestration.group import beside_caller, stage_tasks
+from pipelines.orchestration.params import FIELDS, batch_params
+from pipelines.orchestration.retries import stage_defaults
+from pipelines.orchestration.tasks import BatchTasks
+from pipelines.spec import Pipeline, load, show_duration
+
+
+def windowed_dag(
+    spec: str | Path, *, spark_conn_id: str | None = None, store: str | None = None, **dag_kwargs: object
+) -> DAG:
+    """The DAG of a spec: one run is one batch.
+
+    `spark_conn_id` names the Airflow connection to Spark, `store` the store (else `SASH_STORE`);
+    everything else is handed to Airflow's `DAG` and wins over what the spec says. Raises
+    `CorrectTheSpec`.
+    """
+    pipeline = load(beside_caller(spec))
+    params = {**batch_params(), **_mapping(dag_kwargs.pop("params", None))}
+    defaults = {**stage_defaults(), **_mapping(dag_kwargs.pop("default_args", None))}
+    others = frozenset(params) - set(FIELDS)
+    settings = {**_settings(pipeline), **dag_kwargs, "params": params, "default_args": defaults}
+    with DAG(**settings) as dag:
+        stage_tasks(
+            pipeline, BatchTasks(spec=pipeline.path, store=store, spark_conn_id=spark_conn_id, others=others)
+        )
+    return dag
+
+
+def _settings(pipeline: Pipeline) -> dict[str, object]:
+    settings: dict[str, object] = {
+        "dag_id": pipeline.name,
+        "description": pipeline.description or None,
+        "doc_md": describe(pipeline),
+        "tags": ["sash"],
+        "max_active_runs": 1,
+        "schedule": None,
+    }
+    if pipeline.schedule is not None:
+        # Not `@daily` or the like: those have an empty data interval, and the interval is the batch.
+        settings["schedule"] = DeltaDataIntervalTimetable(timedelta(microseconds=pipeline.batch_us))
+        settings["start_date"] = from_us(pipeline.schedule.start_us)
+        settings["catchup"] = pipeline.schedule.catchup
+    return settings
+
+
+def describe(pipeline: Pipeline) -> str:
+    """What the DAG's page says: what it computes, from what, and how to run it by hand."""
+    key = ", ".join(f"`{name}`" for name in pipeline.key) or "one key for everything"
+    lines = [
+        f"### {pipeline.description or pipeline.name}",
+        f"Computed per {key}: {', '.join(f'`{it.name}`' for it in pipeline.aggregates)}; windows "
+        f"{', '.join(f'`{it.name}`' for it in pipeline.windows)}; from "
+        f"{', '.join(f'`{it.name}`' for it in pipeline.sources)}.",
+        "One run is one batch: the events that *arrived* in an interval, "
+        f"{show_duration(pipeline.batch_us)} long unless you say. A run triggered without params takes "
+        "the next batch after the newest, or the newest again if it has failed.",
+        f"The spec is `{pipeline.path.name}`.",
+    ]
+    return "\n\n".join(lines)
+
+
+def _mapping(value: object) -> dict[str, object]:
+    return dict(value) if isinstance(value, dict) else {}

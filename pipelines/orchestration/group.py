@@ -1,0 +1,88 @@
+"""The tasks of a batch, wired: choose it, open it, accumulate each source, combine, finalise, publish,
+close Spark.
+
+`open_batch` is the setup and `close_spark` the teardown of what lies between. Clearing a task runs the
+setup again, which takes the batch over. Clearing only failed tasks does not: so each task can do what the
+setup does.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import Asset, TaskGroup, task
+
+from pipelines.orchestration.retries import choosing_policy, stage_defaults
+from pipelines.orchestration.tasks import BatchTasks
+from pipelines.spec import Pipeline, load
+
+LOOK_AGAIN_SECONDS = 15.0
+LOOK_AGAIN_AT_MOST = timedelta(minutes=5)
+WAIT_SECONDS = 24 * 3600.0
+
+
+def window_stages(
+    spec: str | Path,
+    *,
+    group_id: str | None = None,
+    spark_conn_id: str | None = None,
+    store: str | None = None,
+    default_args: Mapping[str, object] | None = None,
+) -> TaskGroup:
+    """The tasks of a spec as a group, for an engineer's own DAG: `extract() >> window_stages("…yml") >>
+    notify()`.
+
+    The group is named after the pipeline unless you say. A scheduled run of the DAG takes its data
+    interval as the batch; give the DAG `params=batch_params()` to have the trigger form. `default_args`
+    win over Sash's own. Raises `CorrectTheSpec`.
+    """
+    pipeline = load(beside_caller(spec))
+    defaults = {**stage_defaults(), **(default_args or {})}
+    with TaskGroup(group_id or pipeline.name, default_args=defaults, tooltip=pipeline.description) as group:
+        stage_tasks(pipeline, BatchTasks(spec=pipeline.path, store=store, spark_conn_id=spark_conn_id))
+    return group
+
+
+def windows_asset(pipeline_name: str) -> Asset:
+    """What a published batch updates: `schedule=windows_asset("airport_traffic")` starts a DAG after each."""
+    return Asset(f"sash://{pipeline_name}/windows")
+
+
+def stage_tasks(pipeline: Pipeline, tasks: BatchTasks) -> None:
+    """Put the tasks of a batch into the DAG or group that is open."""
+    choosing = task.sensor(
+        mode="reschedule",
+        poke_interval=LOOK_AGAIN_SECONDS,
+        exponential_backoff=True,
+        max_wait=LOOK_AGAIN_AT_MOST,
+        timeout=WAIT_SECONDS,
+        retry_policy=choosing_policy(),
+    )
+    chosen = choosing(tasks.choose_batch)()
+    opened = task(tasks.open_batch)(chosen)
+    by_source = task(map_index_template="{{ task.op_kwargs['source'] }}")(tasks.accumulate)
+    sources = [source.name for source in pipeline.sources]
+    accumulated = by_source.partial(opened=opened).expand(source=sources)
+    combined = task(tasks.combine)(opened)
+    finalised = task(tasks.finalise)(opened)
+    asset = windows_asset(pipeline.name)
+    published = task(outlets=[asset])(tasks.publish)(opened)
+    accumulated >> combined >> finalised >> published
+    # Alerts belong to the task that failed: this one only repeats what it said.
+    closed = task(retries=0, on_failure_callback=None)(tasks.close_spark)(opened)
+    published >> closed.as_teardown(setups=opened, on_failure_fail_dagrun=True)
+
+
+def beside_caller(spec: str | Path) -> Path:
+    """The path of a spec; a relative one starts in the folder of the DAG file that calls."""
+    path = Path(spec)
+    frame = inspect.currentframe()
+    while not path.is_absolute() and frame is not None:
+        called_from = Path(frame.f_code.co_filename).resolve()
+        if called_from.parent != Path(__file__).resolve().parent:
+            return called_from.parent / path
+        frame = frame.f_back
+    return path

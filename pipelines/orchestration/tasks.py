@@ -1,0 +1,144 @@
+"""What the tasks of a batch do when they run. Spark, Delta and Great Expectations are imported inside
+them, never at parse.
+
+Each may be killed and run again at any moment, by itself: it takes the batch over, and starts the Spark
+of its run where there is none.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow.sdk import PokeReturnValue, get_current_context
+from airflow.sdk.exceptions import AirflowFailException
+
+from pipelines.intervals import from_us
+from pipelines.orchestration import choosing, embedded
+from pipelines.orchestration.batches import Chosen, taken
+from pipelines.orchestration.connection import configured_address
+from pipelines.spec import load
+
+log = logging.getLogger(__name__)
+
+Told = dict[str, str | int | bool | None]
+"""What a task tells, as its XCom."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchTasks:
+    """The tasks of one spec. `store` and `spark_conn_id` as in `windowed_dag`, `others` as in
+    `read_wishes`.
+    """
+
+    spec: Path
+    store: str | None = None
+    spark_conn_id: str | None = None
+    others: frozenset[str] | None = None
+
+    def choose_batch(self) -> PokeReturnValue:
+        """Which batch this run is for, once it may begin."""
+        return choosing.choose_batch(self.spec, store=self.store, others=self.others)
+
+    def open_batch(self, chosen: Chosen) -> Told:
+        """Start Spark, unless one is configured, and open the batch in the ledger or take it over."""
+        folder = _folder()
+        try:
+            revision = self._open(chosen)
+        except BaseException:
+            # Airflow runs no teardown for a setup that failed.
+            embedded.stop_server(folder)
+            raise
+        server = embedded.running_server(folder)
+        running = {} if server is None else {"spark_pid": server.pid, "spark_port": server.port}
+        return {**chosen, "revision": revision, **running}
+
+    def accumulate(self, opened: Chosen, source: str) -> Told:
+        """Events of one source become partial frames."""
+        return self._run(opened, "accumulate", source=source)
+
+    def combine(self, opened: Chosen) -> Told:
+        """Partial frames of all sources become frames."""
+        return self._run(opened, "combine")
+
+    def finalise(self, opened: Chosen) -> Told:
+        """Frames become windows, and windows panes."""
+        return self._run(opened, "finalise")
+
+    def publish(self, opened: Chosen) -> Told:
+        """Panes become the table of windows, and the batch is done: the asset event tells of it."""
+        counts = self._run(opened, "publish")
+        bounds = {"from": opened["from"], "to": opened["to"], "watermark": self._watermark(opened)}
+        events = get_current_context()["outlet_events"]
+        for asset in get_current_context()["task"].outlets:
+            events[asset].extra = {**bounds, **counts}
+        return counts
+
+    def close_spark(self, opened: Chosen) -> None:
+        """End the Spark of the run. Fails if the batch was not published, for Airflow does not call that
+        a failure.
+
+        A run that is marked as failed has its open tasks skipped, and a run whose last tasks were skipped
+        is a success.
+        """
+        if embedded.stop_server(_folder()):
+            log.info("the embedded Spark has ended")
+        task = get_current_context()["ti"]
+        publish = task.task_id.removesuffix("close_spark") + "publish"
+        states = task.get_task_states(dag_id=task.dag_id, task_ids=[publish], run_ids=[task.run_id])
+        state = states.get(task.run_id, {}).get(publish)
+        if state != "success":
+            raise AirflowFailException(
+                f"batch {taken(opened)[0]} was not published: the task `{publish}` is "
+                f"{state or 'not run'}. Look at the tasks before it; once that is put right, clear the "
+                "failed tasks of this run, and it goes on where it stopped"
+            )
+
+    def _open(self, chosen: Chosen) -> int:
+        from pipelines.orchestration import stage_work
+
+        pipeline = load(self.spec)
+        place = {"store": choosing.store_of(pipeline, self.store), "address": self._spark()}
+        with stage_work.at_work(pipeline, chosen, **place) as (site, request):
+            run = stage_work.open_batch(site, request)
+        log.info("batch %s is open: revision %d", request.batch, run.revision)
+        return run.revision
+
+    def _run(self, opened: Chosen, stage: str, *, source: str | None = None) -> Told:
+        from pipelines.orchestration import stage_work
+
+        pipeline = load(self.spec)
+        place = {"store": choosing.store_of(pipeline, self.store), "address": self._spark()}
+        with stage_work.at_work(pipeline, opened, **place) as (site, request):
+            report = stage_work.run_stage(site, request, stage=stage, source=source)
+        log.info(report.line)
+        return dict(report.counts)
+
+    def _spark(self) -> str:
+        """The address of the Spark that is configured, or of the one of this run, started if it does not
+        run.
+        """
+        from pipelines.orchestration import stage_work
+
+        address = configured_address(self.spark_conn_id)
+        return address or embedded.ensure_server(_folder(), stage_work.launch).address
+
+    def _watermark(self, opened: Chosen) -> str | None:
+        from pipelines.store.ledger_rows import standing
+        from pipelines.store.reader import read_ledger
+
+        pipeline = load(self.spec)
+        rows = standing(read_ledger(choosing.store_of(pipeline, self.store), pipeline.name))
+        batch, _ = taken(opened)
+        watermarks_us = [row.watermark_after_us for row in rows if row.batch == batch]
+        return (
+            from_us(watermarks_us[0]).isoformat() if watermarks_us and watermarks_us[0] is not None else None
+        )
+
+
+def _folder() -> Path:
+    """Where the embedded Spark of this run is: of this group of tasks, if the DAG has several."""
+    task = get_current_context()["ti"]
+    group = task.task_id.rpartition(".")[0]
+    return embedded.folder_of(f"{task.dag_id}\0{task.run_id}\0{group}")

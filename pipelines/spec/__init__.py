@@ -1,0 +1,68 @@
+"""What to compute: frozen values, read from YAML and held against each other. No Spark here.
+
+In comes a spec file, out goes a pipeline. Promised: what is not understood is refused, with all problems
+in one message, each with its line, what was found and what is allowed; and a pipeline that was read is
+consistent in itself.
+"""
+
+from pipelines.spec.check import frame_us, warnings
+from pipelines.spec.durations import parse_duration, parse_instant, show_duration
+from pipelines.spec.fingerprint import fingerprint, state_fingerprint
+from pipelines.spec.model import (
+    Aggregate,
+    Cumulate,
+    Custom,
+    EachBatch,
+    EventId,
+    Every,
+    Global,
+    Mode,
+    Panes,
+    PerElement,
+    Pipeline,
+    Retention,
+    Rows,
+    Schedule,
+    Session,
+    Shape,
+    Sliding,
+    Source,
+    Trigger,
+    Unaligned,
+    Window,
+)
+from pipelines.spec.parse import load
+from pipelines.spec.paths import expand_paths
+
+__all__ = [
+    "Aggregate",
+    "Cumulate",
+    "Custom",
+    "EachBatch",
+    "EventId",
+    "Every",
+    "Global",
+    "Mode",
+    "Panes",
+    "PerElement",
+    "Pipeline",
+    "Retention",
+    "Rows",
+    "Schedule",
+    "Session",
+    "Shape",
+    "Sliding",
+    "Source",
+    "Trigger",
+    "Unaligned",
+    "Window",
+    "expand_paths",
+    "fingerprint",
+    "frame_us",
+    "load",
+    "parse_duration",
+    "parse_instant",
+    "show_duration",
+    "state_fingerprint",
+    "warnings",
+]

@@ -1,0 +1,105 @@
+"""A spec file → a pipeline. All problems of a file are told at once."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from pipelines.errors import CorrectTheSpec
+from pipelines.spec.check import problems_between
+from pipelines.spec.durations import parse_instant
+from pipelines.spec.fields import Fields, Problems
+from pipelines.spec.model import Panes, Pipeline, Retention, Schedule, Window
+from pipelines.spec.operations import read_aggregates
+from pipelines.spec.shapes import read_panes, read_windows
+from pipelines.spec.sources import SourceTimes, read_sources
+from pipelines.spec.unbuilt import not_built_yet
+from pipelines.spec.yaml import Located, read_yaml
+
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+DAY_US = 86_400_000_000
+
+
+def load(path: Path, *, home: Path | None = None) -> Pipeline:
+    """The pipeline of a spec file. Raises `CorrectTheSpec` with all of its problems.
+
+    Relative paths of the spec start at `home`, else at `SASH_HOME`, else at the parent of the spec's folder.
+    """
+    path = Path(path).absolute()
+    told = os.environ.get("SASH_HOME")
+    start = home or (Path(told) if told else path.parent.parent)
+    return read_pipeline(read_yaml(path), path=path, home=start.absolute())
+
+
+def read_pipeline(located: Located, *, path: Path, home: Path) -> Pipeline:
+    """The pipeline that a document describes."""
+    problems = Problems()
+    document = Fields(located, "", problems=problems)
+    pipeline = _pipeline(document, path, home=home, problems=problems)
+    document.close()
+    for line, problem in (*problems_between(pipeline, document), *not_built_yet(pipeline, document)):
+        problems.add(line, problem)
+    if len(problems):
+        raise CorrectTheSpec(path.name, problems.told())
+    return pipeline
+
+
+def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -> Pipeline:
+    name = document.text("name", required=True)
+    if name is not None and not NAME.fullmatch(name):
+        document.refuse(document.items["name"], f"found `{name}`; allowed is {NAME.pattern}", name="name")
+    time = document.within("time")
+    batch_us = time.duration("batch", positive=True)
+    lateness_us = time.duration("allowed_lateness") or 0
+    times = SourceTimes(
+        max_disorder_us=time.duration("max_disorder") or 0,
+        idle_after_us=time.duration("idle_after"),
+        max_ahead_us=time.duration("max_ahead"),
+    )
+    time.close()
+    panes = read_panes(document.within("panes"), Panes())
+    sources = read_sources(document, times, problems=problems)
+    key = document.texts("key")
+    if key is None and "key" not in document:
+        document.refuse(None, "`key` is missing; allowed is a list of columns, [] for one key")
+    expectations = document.text("expectations")
+    return Pipeline(
+        name=name or "",
+        description=document.text("description") or "",
+        sources=sources,
+        key=key or (),
+        aggregates=read_aggregates(document, problems),
+        windows=_windows(document, panes, lateness_us=lateness_us, problems=problems),
+        schedule=_schedule(document),
+        batch_us=batch_us or DAY_US,
+        retention=_retention(document),
+        expectations=None if expectations is None else home / expectations,
+        home=home,
+        path=path,
+    )
+
+
+def _windows(document: Fields, panes: Panes, *, lateness_us: int, problems: Problems) -> tuple[Window, ...]:
+    return read_windows(document, panes, lateness_us=lateness_us, problems=problems)
+
+
+def _schedule(document: Fields) -> Schedule | None:
+    if document.take("schedule") is None:
+        return None
+    section = document.within("schedule")
+    start_us, catchup = section.read("start", parse_instant), section.flag("catchup")
+    if "start" not in section:
+        section.refuse(None, "`start` is missing; allowed is an instant like 2013-01-01")
+    section.close()
+    return None if start_us is None else Schedule(start_us=start_us, catchup=catchup)
+
+
+def _retention(document: Fields) -> Retention:
+    section = document.within("retention")
+    retention = Retention(
+        frames_us=section.duration("frames", positive=True, calendar=True),
+        late_events_us=section.duration("late_events", positive=True, calendar=True),
+    )
+    section.close()
+    return retention

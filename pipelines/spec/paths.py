@@ -1,0 +1,108 @@
+"""Paths that stand for the files of a batch: `{from:%Y-%m-%d}` and `{to:%H}` in them.
+
+`{from:…}` takes every value that its format has over the half-open batch, in steps of the finest directive of
+the path; `{to:…}` is the batch's end. All else, globs too, stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from pipelines.errors import CorrectTheCall
+from pipelines.intervals import LATEST_US, Interval, floor_to, from_us
+from pipelines.spec.durations import UNITS_US, show_duration
+
+PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
+DIRECTIVE = re.compile(r"%(-?.?)", re.DOTALL)
+DAY, HOUR, MINUTE, SECOND = (UNITS_US[unit] for unit in ("day", "hour", "minute", "second"))
+STEPS_US = {
+    **dict.fromkeys(("Y", "y", "m", "d", "j", "F", "G", "V", "u"), DAY),
+    "H": HOUR,
+    **dict.fromkeys(("M", "R"), MINUTE),
+    **dict.fromkeys(("S", "T"), SECOND),
+}
+"""What can be written of an instant, and how often it changes. Digits only: names have a language."""
+
+FORMATS = {
+    "F": "{0.year:04}-{0.month:02}-{0.day:02}",
+    "R": "{0.hour:02}:{0.minute:02}",
+    "T": "{0.hour:02}:{0.minute:02}:{0.second:02}",
+    "Y": "{0.year:04}",
+    "m": "{0.month:02}",
+    "d": "{0.day:02}",
+    "H": "{0.hour:02}",
+    "M": "{0.minute:02}",
+    "S": "{0.second:02}",
+}
+MOST_PATHS = 10_000
+
+
+def expand_paths(path: str, batch: Interval) -> tuple[str, ...]:
+    """The paths that a path stands for over a batch, in order of time, each once.
+
+    Raises `CorrectTheCall` where they are too many to be read at once.
+    """
+    filled = _fill(path, "to", instant=from_us(min(batch.end_us, LATEST_US)))
+    step_us = _step_us(filled)
+    if step_us is None:
+        return (filled,)
+    first_us = floor_to(batch.start_us, step_us)
+    if (batch.end_us - first_us) // step_us > MOST_PATHS:
+        raise CorrectTheCall(
+            f"`{path}` has a value each {show_duration(step_us)}: found more than {MOST_PATHS:,} "
+            f"of them in batch {batch}; take a smaller batch, or a coarser format with a glob behind it"
+        )
+    instants = range(first_us, batch.end_us, step_us)
+    return tuple(dict.fromkeys(_fill(filled, "from", instant=from_us(at_us)) for at_us in instants))
+
+
+def path_problems(path: str) -> Iterator[str]:
+    """What is wrong with the placeholders of a path."""
+    for placeholder in PLACEHOLDER.finditer(path):
+        written, template = placeholder[0], placeholder[2]
+        if not template or "%" not in template:
+            yield f"`{written}` has no format; allowed is one like `{{{placeholder[1]}:%Y-%m-%d}}`"
+            continue
+        for directive in DIRECTIVE.findall(template):
+            if directive != "%" and directive.removeprefix("-") not in STEPS_US:
+                known = ", ".join(f"%{name}" for name in STEPS_US)
+                yield f"`{written}`: found `%{directive}`; allowed are {known} and %%"
+
+
+def _step_us(path: str) -> int | None:
+    """The finest step of all `{from:…}`, `None` where there is none."""
+    formats = [found[2] or "" for found in PLACEHOLDER.finditer(path) if found[1] == "from"]
+    names = [name.removeprefix("-") for template in formats for name in DIRECTIVE.findall(template)]
+    steps_us = [STEPS_US[name] for name in names if name in STEPS_US]
+    return min(steps_us, default=DAY) if formats else None
+
+
+def _fill(path: str, which: str, *, instant: datetime) -> str:
+    def filled(placeholder: re.Match[str]) -> str:
+        return _written(instant, placeholder[2] or "") if placeholder[1] == which else placeholder[0]
+
+    return PLACEHOLDER.sub(filled, path)
+
+
+def _written(instant: datetime, template: str) -> str:
+    """As `strftime`, the same on every platform and in every language."""
+    return DIRECTIVE.sub(lambda directive: _value(instant, directive[1]), template)
+
+
+def _value(instant: datetime, directive: str) -> str:
+    name = directive.removeprefix("-")
+    if name == "%":
+        return "%"
+    if directive.startswith("-"):
+        return _value(instant, name).lstrip("0") or "0"
+    year, week, weekday = instant.isocalendar()
+    others = {
+        "y": f"{instant.year % 100:02}",
+        "j": f"{instant.timetuple().tm_yday:03}",
+        "G": f"{year:04}",
+        "V": f"{week:02}",
+        "u": f"{weekday}",
+    }
+    return others[name] if name in others else FORMATS[name].format(instant)

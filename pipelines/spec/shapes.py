@@ -1,0 +1,186 @@
+"""The `windows` and `panes` sections: which windows there are, and when they publish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Literal, cast
+
+from pipelines.spec.durations import parse_duration, show_duration
+from pipelines.spec.fields import Fields, Problems
+from pipelines.spec.model import (
+    Cumulate,
+    Custom,
+    EachBatch,
+    Every,
+    Global,
+    Mode,
+    Panes,
+    PerElement,
+    Rows,
+    Session,
+    Shape,
+    Sliding,
+    Trigger,
+    Unaligned,
+    Window,
+)
+from pipelines.spec.yaml import Located
+
+MODES = ("accumulating", "discarding", "retracting")
+TRIGGERS = "each batch | {every: <duration>} | {rows: <number>}"
+
+
+def read_windows(
+    document: Fields, common: Panes, *, lateness_us: int, problems: Problems
+) -> tuple[Window, ...]:
+    """The window definitions in the order of the spec."""
+    section = document.within("windows")
+    if not section.items:
+        document.refuse(
+            None, "`windows` is missing; allowed is a mapping of names to windows like `{tumbling: 1 hour}`"
+        )
+    found = []
+    for name, located in section.items.items():
+        section.take(name)
+        fields = Fields(located, f"windows.{name}", problems=problems)
+        before = len(problems)
+        shape = _shape(fields)
+        own_us = fields.duration("allowed_lateness")
+        panes = read_panes(fields.within("panes"), common)
+        time = fields.choice("time", ("event", "arrival")) or "event"
+        fields.close()
+        if shape is not None and len(problems) == before:
+            window = Window(
+                name=name,
+                shape=shape,
+                allowed_lateness_us=lateness_us if own_us is None else own_us,
+                panes=panes,
+                time=cast(Literal["event", "arrival"], time),
+            )
+            found.append(window)
+    return tuple(found)
+
+
+def read_panes(fields: Fields, common: Panes) -> Panes:
+    """A `panes` section; what it does not say is as in the common one."""
+    early, late = fields.take("early"), fields.take("late")
+    mode = fields.choice("mode", MODES)
+    fields.close()
+    if early is None:
+        first = common.early
+    elif early.value == "none":
+        first = None
+    else:
+        first = _trigger(fields, early, name="early")
+    again = _trigger(fields, late, name="late") if late is not None else None
+    return Panes(early=first, late=again or common.late, mode=cast(Mode, mode or common.mode))
+
+
+def _trigger(fields: Fields, located: Located, *, name: str) -> Trigger | None:
+    if located.value == "each batch":
+        return EachBatch()
+    if isinstance(located.value, Mapping) and len(located.value) == 1:
+        inner = Fields(located, f"{fields.where}.{name}", problems=fields.problems)
+        if "every" in inner:
+            every_us = inner.duration("every", positive=True)
+            return Every(every_us=every_us) if every_us else None
+        if "rows" in inner:
+            rows = inner.read("rows", _positive_number)
+            return Rows(rows=rows) if rows else None
+    none = "none | " if name == "early" else ""
+    fields.refuse(located, f"found `{located.plain()}`; allowed is {none}{TRIGGERS}", name=name)
+    return None
+
+
+def _shape(fields: Fields) -> Shape | None:
+    kinds = [kind for kind in _SHAPES if kind in fields]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none"
+        fields.refuse(None, f"found {found}; allowed is one of {', '.join(_SHAPES)}")
+        for kind in _SHAPES:
+            fields.take(kind)
+        return None
+    return _SHAPES[kinds[0]](fields)
+
+
+def _global(fields: Fields) -> Shape | None:
+    return (
+        Global() if fields.flag("global") else _refused(fields, "global", text="found false; allowed is true")
+    )
+
+
+def _custom(fields: Fields) -> Shape | None:
+    attribute = fields.text("custom", required=True)
+    return Custom(attribute=attribute) if attribute else None
+
+
+def _tumbling(fields: Fields) -> Shape | None:
+    size = fields.take("tumbling")
+    offset_us = fields.read("offset", parse_duration) or 0
+    shift = fields.take("unaligned")
+    if shift is not None and shift.value is not False:
+        if "offset" in fields:
+            return _refused(
+                fields, "offset", text="found it beside `unaligned`, which shifts each key; keep one"
+            )
+        size_us = fields.duration("tumbling", positive=True)
+        expression = None if shift.value is True else fields.sql("unaligned")
+        return Unaligned(size_us=size_us, shift=expression) if size_us else None
+    if (
+        size is not None
+        and isinstance(size.value, str)
+        and size.value.isidentifier()
+        and size.value[0] != "P"
+    ):
+        return PerElement(column=size.value, offset_us=offset_us)
+    size_us = fields.duration("tumbling", positive=True)
+    return Sliding(size_us=size_us, step_us=size_us, offset_us=offset_us) if size_us else None
+
+
+def _stepping(fields: Fields, *, kind: str) -> Shape | None:
+    size_us, step_us = fields.duration(kind, positive=True), fields.duration("step", positive=True)
+    offset_us = fields.read("offset", parse_duration) or 0
+    if "step" not in fields:
+        return _refused(fields, "", text=f"`step` is missing; {kind} needs one")
+    if not size_us or not step_us:
+        return None
+    if kind == "sliding":
+        return Sliding(size_us=size_us, step_us=step_us, offset_us=offset_us)
+    if size_us % step_us:
+        sizes = f"found size {show_duration(size_us)} and step {show_duration(step_us)}"
+        return _refused(fields, "step", text=f"{sizes}; allowed is a size that is a multiple of the step")
+    return Cumulate(size_us=size_us, step_us=step_us, offset_us=offset_us)
+
+
+def _session(fields: Fields) -> Shape | None:
+    gap_us = fields.duration("session", positive=True)
+    touching = fields.choice("touching", ("merge", "split")) or "merge"
+    max_us = fields.duration("max", positive=True)
+    if gap_us and max_us and max_us <= gap_us:
+        found = f"found {show_duration(max_us)}; allowed is more than the gap, {show_duration(gap_us)}"
+        return _refused(fields, "max", text=found)
+    if not gap_us:
+        return None
+    return Session(gap_us=gap_us, touching=cast(Literal["merge", "split"], touching), max_us=max_us)
+
+
+def _refused(fields: Fields, name: str, *, text: str) -> Shape | None:
+    fields.refuse(fields.items.get(name), text, name=name)
+    return None
+
+
+def _positive_number(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise ValueError(f"found `{value}`; allowed is a whole number above zero")
+
+
+_SHAPES: dict[str, Callable[[Fields], Shape | None]] = {
+    "tumbling": _tumbling,
+    "sliding": partial(_stepping, kind="sliding"),
+    "cumulate": partial(_stepping, kind="cumulate"),
+    "session": _session,
+    "global": _global,
+    "custom": _custom,
+}

@@ -1,0 +1,131 @@
+"""The `source` and `sources` sections, with the times that `time` sets for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.spec.fields import Fields, Problems
+from pipelines.spec.model import EventId, Source
+from pipelines.spec.paths import path_problems
+from pipelines.spec.yaml import Located
+
+TEXT_FORMATS = ("csv", "json")
+WITHOUT_PATH = ("kafka", "jdbc")
+NAME = "[a-z][a-z0-9_]*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTimes:
+    """What the `time` section says of sources that do not say it themselves."""
+
+    max_disorder_us: int
+    idle_after_us: int | None
+    max_ahead_us: int | None
+
+
+def read_sources(document: Fields, times: SourceTimes, *, problems: Problems) -> tuple[Source, ...]:
+    """The sources: `source` alone is named `main`; those of `sources` override it key by key."""
+    common = document.take("source")
+    several = document.take("sources")
+    if several is None:
+        if common is None:
+            document.refuse(None, "`source` is missing; it is required")
+            return ()
+        return _listed(_read(Fields(common, "source", problems=problems), "main", times=times))
+    named = several.value if isinstance(several.value, Mapping) else {}
+    if not named:
+        document.refuse(several, "found nothing; allowed is a mapping of names to sources", name="sources")
+    shared = common.value if common is not None and isinstance(common.value, Mapping) else {}
+    found: list[Source] = []
+    for name, located in named.items():
+        if not name.isidentifier() or name.lower() != name:
+            document.refuse(located, f"found the name `{name}`; allowed is {NAME}", name="sources")
+        own = located.value if isinstance(located.value, Mapping) else {}
+        if located.value is not None and not isinstance(located.value, Mapping):
+            document.refuse(located, "allowed is a mapping", name=f"sources.{name}")
+        whole = Located({**shared, **own}, located.line)
+        fields = Fields(whole, f"sources.{name}", problems=problems, inherited=shared)
+        found.extend(_listed(_read(fields, name, times=times)))
+    return tuple(found)
+
+
+def _read(fields: Fields, name: str, *, times: SourceTimes) -> Source | None:
+    before = len(fields.problems)
+    format_ = fields.text("format", required=True) or ""
+    path = _path(fields, format_)
+    schema = fields.text("schema")
+    if schema is None and format_ in TEXT_FORMATS:
+        fields.refuse(
+            None,
+            f"`schema` is missing; format {format_} needs one, in Spark DDL like `origin STRING, at "
+            "TIMESTAMP`",
+        )
+    source = Source(
+        name=name,
+        format=format_,
+        path=path,
+        options=_options(fields),
+        schema=schema,
+        select=_select(fields),
+        where=fields.sql("where"),
+        event_time=fields.sql("event_time", required=True) or "",
+        arrival_time=fields.sql("arrival_time"),
+        event_id=_event_id(fields),
+        substream=fields.sql("substream"),
+        max_disorder_us=_either(fields.duration("max_disorder"), times.max_disorder_us) or 0,
+        idle_after_us=_either(fields.duration("idle_after"), times.idle_after_us),
+        max_ahead_us=_either(fields.duration("max_ahead"), times.max_ahead_us),
+    )
+    fields.close()
+    return source if len(fields.problems) == before else None
+
+
+def _path(fields: Fields, format_: str) -> str | None:
+    """A path for what is read from files, none for what is not; its places for time have a known format."""
+    path, located = fields.text("path"), fields.items.get("path")
+    if path is None and "path" not in fields and format_ and format_ not in WITHOUT_PATH:
+        fields.refuse(None, f"`path` is missing; format {format_} needs one")
+    if path is not None and format_ in WITHOUT_PATH:
+        fields.refuse(
+            located,
+            f"found `{path}`; allowed is none: {format_} is told by options where to read",
+            name="path",
+        )
+    for problem in path_problems(path or ""):
+        fields.refuse(located, problem, name="path")
+    return path
+
+
+def _options(fields: Fields) -> tuple[tuple[str, str], ...]:
+    options = []
+    for name, located in fields.within("options").items.items():
+        if isinstance(located.value, Mapping | tuple) or located.value is None:
+            fields.refuse(located, "allowed is a text, a number or true or false", name=f"options.{name}")
+            continue
+        options.append((name, located.written))
+    return tuple(options)
+
+
+def _select(fields: Fields) -> tuple[tuple[str, str], ...]:
+    selected = fields.within("select")
+    return tuple((name, sql) for name in selected.items if (sql := selected.sql(name)) is not None)
+
+
+def _event_id(fields: Fields) -> EventId | None:
+    if fields.take("event_id") is None:
+        return None
+    given = fields.within("event_id")
+    of, within_us = given.texts("of"), given.duration("within", positive=True, calendar=True)
+    if not of:
+        given.refuse(None, "`of` is missing; allowed is a list of columns")
+    given.close()
+    return EventId(of=of, within_us=within_us) if of else None
+
+
+def _either(own: int | None, common: int | None) -> int | None:
+    return common if own is None else own
+
+
+def _listed(source: Source | None) -> tuple[Source, ...]:
+    return () if source is None else (source,)

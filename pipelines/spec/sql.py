@@ -1,0 +1,138 @@
+"""What SQL in a spec may be: one expression over the row that gives the same whenever it is computed.
+
+Subqueries, functions that change by themselves, that reach outside or that look at other rows are refused,
+however they are written. A column that has such a name stands in backquotes. A second wall stands in ingest,
+which asks Spark whether an expression is deterministic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipelines.spec.functions import ONLY_WITHOUT_ARGUMENTS, WHY, WITHOUT_PARENTHESES
+from pipelines.spec.tokens import Token, fold, tokens_of
+
+NOTHING = Token("mark", "")
+PARTNERS = {")": "(", "]": "["}
+PATTERN_WORDS = ("like", "ilike", "rlike", "regexp")
+QUANTIFIERS = ("any", "all", "some")
+OPERATOR_WORDS = ("is", "in", "not", "between", "and", "or", "div", "as", "collate", *PATTERN_WORDS)
+CLOCK_WORD = re.compile(r"(now|today|tomorrow|yesterday)(\s+\S+)?")
+"""Text that Spark reads as an instant of the clock wherever it makes a time of text."""
+
+ROW = "allowed is an expression over the row"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A token among its neighbours."""
+
+    tokens: tuple[Token, ...]
+    index: int
+
+    def near(self, distance: int) -> Token:
+        """The token so far after it (before it, if negative)."""
+        index = self.index + distance
+        return self.tokens[index] if 0 <= index < len(self.tokens) else NOTHING
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.index]
+
+    @property
+    def is_field(self) -> bool:
+        """Whether it is one name of several with dots between them."""
+        return self.near(-1).is_mark(".") or self.near(1).is_mark(".")
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it stands where a query could begin."""
+        before = self.near(-1)
+        return before is NOTHING or (before.is_mark("(") and not self.near(-2).is_word("trim"))
+
+
+def problems_of(sql: str) -> tuple[str, ...]:
+    """What is refused in an expression, each as `found …; allowed …`; nothing where it is fine."""
+    try:
+        tokens = tokens_of(sql)
+    except ValueError as error:
+        return (str(error),)
+    if not tokens:
+        return ("found no SQL; allowed is an expression over the row",)
+    places = [Place(tokens, index) for index in range(len(tokens))]
+    found = [*_unbalanced(tokens), *(problem for place in places for problem in _problems(place))]
+    return tuple(dict.fromkeys(found))
+
+
+def _problems(place: Place) -> Iterator[str]:
+    token = place.token
+    if token.kind in ("word", "quoted"):
+        yield from _call(place)
+        if not place.is_field:
+            yield from _query(place)
+    elif token.kind == "text":
+        yield from _clock_word(place)
+    else:
+        yield from _mark(place)
+
+
+def _query(place: Place) -> Iterator[str]:
+    """Every query begins with one of these words; most of them may be something else elsewhere."""
+    token, after = place.token, place.near(1)
+    named = after.kind in ("word", "quoted") and not after.is_word(*OPERATOR_WORDS)
+    begins = token.is_word("with", "table", "from") and place.is_first and named
+    if token.is_word("select", "values") or begins or (token.is_word("using") and after.kind == "text"):
+        yield f"found `{token.written}`; {ROW}: no subqueries (a column of that name stands in backquotes)"
+    if token.is_word("over") and (place.near(-1).is_mark(")") or place.near(-1).is_word("nulls")):
+        yield f"found `{token.written}`, which looks at other rows; {ROW}"
+
+
+def _call(place: Place) -> Iterator[str]:
+    """Functions by name, quoted or not, qualified or not, and the few that are called without parentheses."""
+    token, written = place.token, place.token.written
+    if not place.near(1).is_mark("("):
+        if token.kind == "word" and token.name in WITHOUT_PARENTHESES and not place.is_field:
+            yield f"found `{written}`, which {WHY[token.name]} (a column of that name stands in backquotes)"
+    elif token.is_word("identifier"):
+        yield f"found `{written}`, which makes a name of text; {ROW} with its names written out"
+    elif token.name in WHY and not _is_harmless(place):
+        yield f"found `{written}`, which {WHY[token.name]}"
+
+
+def _is_harmless(place: Place) -> bool:
+    """`LIKE ANY (…)` compares with several patterns, and `unix_timestamp(t)` reads no clock."""
+    token = place.token
+    if token.name in ONLY_WITHOUT_ARGUMENTS:
+        return not place.near(2).is_mark(")")
+    return token.is_word(*QUANTIFIERS) and place.near(-1).is_word("like", "ilike")
+
+
+def _clock_word(place: Place) -> Iterator[str]:
+    written = place.token.written
+    meant = fold(written.removeprefix("r").removeprefix("R")[1:-1]).strip()
+    if CLOCK_WORD.fullmatch(meant) and not place.near(-1).is_word(*PATTERN_WORDS):
+        yield f"found {written}, which Spark may read as the clock; allowed as text is `LIKE {written}`"
+
+
+def _mark(place: Place) -> Iterator[str]:
+    token, before = place.token, place.near(-1)
+    operand = before.kind != "mark" or before.is_mark(")", "]")
+    if token.is_mark("?", "@") or (token.is_mark(":") and not operand):
+        yield f"found `{token.written}`, which stands for a value from elsewhere; allowed is the value itself"
+    if token.is_mark("|>"):
+        yield f"found `{token.written}`, which makes a query; {ROW}"
+
+
+def _unbalanced(tokens: tuple[Token, ...]) -> Iterator[str]:
+    """An expression is put between parentheses of ours, which it may not close."""
+    opened: list[str] = []
+    for token in tokens:
+        if token.is_mark("(", "["):
+            opened.append(token.written)
+        elif token.is_mark(")", "]") and (not opened or opened.pop() != PARTNERS[token.written]):
+            yield f"found `{token.written}` without its partner; allowed is one for each that opens"
+            return
+    if opened:
+        yield f"found `{opened[-1]}` without its partner; allowed is one that closes each"

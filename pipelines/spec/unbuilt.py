@@ -1,0 +1,73 @@
+"""What the language of specs has and this version does not compute. Nothing of it is ignored.
+
+It is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.spec.fields import Fields
+from pipelines.spec.model import (
+    EachBatch,
+    Panes,
+    PerElement,
+    Pipeline,
+    Retention,
+    Shape,
+    Sliding,
+    Unaligned,
+    Window,
+)
+
+OPERATIONS = ("count", "sum", "avg", "min", "max")
+CALLED: dict[type[Shape], str] = {
+    PerElement: "a window whose length is in a column",
+    Unaligned: "an unaligned window",
+}
+Problem = tuple[int, str]
+
+
+def not_built_yet(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
+    """A problem for everything in the pipeline that does not compute yet."""
+    for aggregate in pipeline.aggregates:
+        if aggregate.op not in OPERATIONS:
+            yield (
+                _line(document, "aggregates", name=aggregate.name),
+                f"aggregates.{aggregate.name}: {aggregate.op} is not built yet; {', '.join(OPERATIONS)} are",
+            )
+    for window in pipeline.windows:
+        for what in _of_window(window):
+            yield (
+                _line(document, "windows", name=window.name),
+                f"windows.{window.name}: {what} is not built yet",
+            )
+    for source in pipeline.sources:
+        if source.event_id is not None:
+            yield (
+                _line(document, "sources", name=source.name),
+                f"source `{source.name}`: event_id is not built yet",
+            )
+    if pipeline.retention != Retention():
+        yield _line(document, "retention", name=""), "retention: is not built yet; everything is kept"
+
+
+def _of_window(window: Window) -> Iterator[str]:
+    if not isinstance(window.shape, Sliding):
+        yield CALLED.get(type(window.shape), f"a {type(window.shape).__name__.lower()} window")
+    if window.time == "arrival":
+        yield "`time: arrival`"
+    if window.panes.early is not None:
+        yield "an early trigger"
+    if window.panes.late != EachBatch():
+        yield "a late trigger other than `each batch`"
+    if window.panes.mode != Panes().mode:
+        yield f"mode {window.panes.mode}"
+
+
+def _line(document: Fields, section: str, *, name: str) -> int:
+    located = document.items.get(section) or document.items.get("source")
+    if located is None:
+        return document.line
+    inner = located.value.get(name) if isinstance(located.value, dict) else None
+    return located.line if inner is None else int(inner.line)

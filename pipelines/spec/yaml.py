@@ -1,0 +1,156 @@
+"""YAML that knows its lines, and no more of YAML than data needs.
+
+Every key and value is told with the line that it stands on; a key that stands twice, a tag or an alias is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from pathlib import Path
+
+import yaml
+from yaml import tokens
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from pipelines.errors import CorrectTheSpec
+
+MOST_BYTES = 1_000_000
+MOST_DEPTH = 30
+
+_OPENING = (
+    tokens.BlockMappingStartToken
+    | tokens.BlockSequenceStartToken
+    | tokens.FlowMappingStartToken
+    | tokens.FlowSequenceStartToken
+)
+_CLOSING = tokens.BlockEndToken | tokens.FlowMappingEndToken | tokens.FlowSequenceEndToken
+
+Plain = str | int | float | bool | date | datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A value and the line that it begins on, counted from 1.
+
+    Lists and mappings hold located values in turn. `written` is a scalar as it stands in the file: where text
+    is wanted, `1.10` is not 1.1.
+    """
+
+    value: Plain | tuple[Located, ...] | Mapping[str, Located]
+    line: int
+    written: str = ""
+
+    def plain(self) -> object:
+        """The value without lines: lists, dicts and scalars."""
+        if isinstance(self.value, tuple):
+            return [item.plain() for item in self.value]
+        if isinstance(self.value, Mapping):
+            return {name: item.plain() for name, item in self.value.items()}
+        return self.value
+
+
+def read_yaml(path: Path) -> Located:
+    """The document in a file. Raises `CorrectTheSpec` where it cannot be read as data."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise CorrectTheSpec(str(path), (f"cannot be read: {error.strerror}; name a YAML file",)) from error
+    if len(raw) > MOST_BYTES:
+        raise CorrectTheSpec(str(path), (f"is {len(raw):,} bytes long; allowed are {MOST_BYTES:,}",))
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        problem = f"line {line}: found a byte that is not UTF-8; allowed is text in UTF-8"
+        raise CorrectTheSpec(str(path), (problem,)) from error
+    return parse_yaml(text, str(path))
+
+
+def parse_yaml(text: str, where: str) -> Located:
+    """The document in a text; `where` names it in errors."""
+    try:
+        _refuse_aliases_and_depth(text, where)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is None:
+            return Located(None, 1)
+        reader = _Reader(where)
+        located = reader.read(node, 0)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise CorrectTheSpec(where, (_told(error),)) from error
+    if reader.problems:
+        raise CorrectTheSpec(where, tuple(reader.problems))
+    return located
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes values of nodes. Keys that stand twice are kept for the end, so that all are told."""
+
+    where: str
+    problems: list[str] = field(default_factory=list)
+
+    def read(self, node: Node, depth: int) -> Located:
+        line = node.start_mark.line + 1
+        if depth > MOST_DEPTH:
+            raise CorrectTheSpec(self.where, (f"line {line}: nested deeper than {MOST_DEPTH} levels",))
+        if isinstance(node, MappingNode):
+            return Located(self._mapping(node, depth), line)
+        if isinstance(node, SequenceNode):
+            return Located(tuple(self.read(item, depth + 1) for item in node.value), line)
+        return Located(_scalar(node), line, node.value)
+
+    def _mapping(self, node: MappingNode, depth: int) -> dict[str, Located]:
+        found: dict[str, Located] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, ScalarNode):
+                self.problems.append(f"line {line}: a key is a plain word; found a list or a mapping")
+            elif key.value in found:
+                first = found[key.value].line
+                self.problems.append(
+                    f"line {line}: `{key.value}` stands twice, first on line {first}; keep one of them"
+                )
+            else:
+                item = self.read(value, depth + 1)
+                found[key.value] = Located(item.value, line, item.written)
+        return found
+
+
+def _scalar(node: Node) -> Plain:
+    if not node.tag.startswith("tag:yaml.org,2002:"):
+        raise yaml.constructor.ConstructorError(None, None, f"tag {node.tag} is not data", node.start_mark)
+    try:
+        value = yaml.SafeLoader("").construct_object(node)
+    except ValueError as error:
+        raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
+    if value is None or isinstance(value, str | int | float | bool | date | datetime):
+        return value
+    raise yaml.constructor.ConstructorError(
+        None, None, f"{type(value).__name__} is not data here", node.start_mark
+    )
+
+
+def _refuse_aliases_and_depth(text: str, where: str) -> None:
+    """Looks at tokens before any node is made: the scanner's own work grows with the square of the depth."""
+    problems = []
+    depth = 0
+    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        line = token.start_mark.line + 1
+        depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
+        if depth > MOST_DEPTH:
+            raise CorrectTheSpec(where, (f"line {line}: nested deeper than {MOST_DEPTH} levels",))
+        if isinstance(token, tokens.AliasToken | tokens.AnchorToken):
+            problems.append(
+                f"line {line}: anchors and aliases are not read here (found `{token.value}`); write it out"
+            )
+    if problems:
+        raise CorrectTheSpec(where, tuple(problems))
+
+
+def _told(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    what = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return f"line {mark.line + 1}: not YAML: {what}" if mark is not None else f"not YAML: {what}"

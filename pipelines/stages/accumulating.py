@@ -1,0 +1,190 @@
+"""The stage `accumulate`: one source of a batch becomes partial frames, watermarks, late events and
+quarantine.
+
+The raw slice is gone through once. Only when the tally of that pass says that rows were lost or broken is
+it read a second time, to keep them; every row has one fate, and if the two passes disagree the input has
+changed underfoot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from pipelines.accumulate import (
+    accumulate,
+    changed_frames,
+    newest_per_substream,
+    partial_frames,
+    with_vanished,
+)
+from pipelines.errors import RunAgain
+from pipelines.ingest import (
+    fated,
+    late_events,
+    loses,
+    not_yet_quarantined,
+    quarantined_rows,
+    read_rows,
+    tally,
+    to_events,
+)
+from pipelines.ingest.watermark import Seen
+from pipelines.spec import Source
+from pipelines.stages.gates import event_rules
+from pipelines.stages.site import Work
+from pipelines.stages.watermarks import write_progress
+from pipelines.store.ledger import Done, note, still_mine
+from pipelines.store.rows import from_rows
+from pipelines.store.sql import is_inside, on_days_of, text
+from pipelines.store.writes import append, replace
+
+Counts = dict[str, int]
+
+
+def accumulate_source(work: Work, source: Source) -> Counts:
+    """Accumulate one source; returns the counts of its rows by fate, and of its row rules."""
+    rules = [rule for _, rule in event_rules(work.site)]
+    rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
+    events = fated(
+        to_events(rows, source, batch=work.batch),
+        work.pipeline.windows,
+        watermark_us=work.judged_by_us,
+        rules=rules,
+    )
+    passing, arriving = Observation(), Observation()
+    observed = events.observe(passing, *tally(loses(work.pipeline.windows, work.judged_by_us), rules))
+    states = accumulate(
+        observed, work.pipeline, frame_us=work.site.frame_us, by_substream=source.substream is not None
+    )
+    if source.substream is not None:
+        states = states.persist()
+    try:
+        _write_frames(
+            work,
+            source,
+            partials=partial_frames(states, work.pipeline, frame_us=work.site.frame_us),
+            arriving=arriving,
+        )
+        tallied = passing.get
+        write_progress(work, source, seen=_seen(source, states, tallied=tallied))
+    finally:
+        if source.substream is not None:
+            states.unpersist()
+    counts = {name: int(value or 0) for name, value in tallied.items() if not name.startswith("newest")}
+    counts["accepted"] = int(arriving.get["accepted"] or 0)
+    counts["partial_frames"] = int(arriving.get["partial_frames"] or 0)
+    counts["late_rows"] = _write_late(work, source, events=events, losing=counts["losing"])
+    _write_quarantine(work, source, events=events, counts=counts)
+    return _conserved(work, source, counts=counts)
+
+
+def _write_frames(work: Work, source: Source, *, partials: DataFrame, arriving: Observation) -> None:
+    counted = partials.observe(
+        arriving, F.sum("event_count").alias("accepted"), F.count(F.lit(1)).alias("partial_frames")
+    )
+    if work.run.is_first:
+        _put(work, source, table="partial_frames", rows=counted)
+        return
+    earlier = work.tables.read("partial_frames").where(_lane(work, source))
+    replacing = with_vanished(counted, earlier, pipeline=work.pipeline).persist()
+    try:
+        # Said before the write: an attempt that dies in between must not take its own rows for older ones.
+        changed = from_rows(changed_frames(replacing, earlier, pipeline=work.pipeline))[0].changed
+        done = Done(stage="accumulate", source=source.name, counts={"changed": changed})
+        note(work.tables, work.run, done=done)
+        _put(work, source, table="partial_frames", rows=replacing)
+    finally:
+        replacing.unpersist()
+
+
+def _seen(source: Source, states: DataFrame, *, tallied: Mapping[str, int | None]) -> list[Seen]:
+    """The newest times per substream.
+
+    Of the kept states, or, where the source is one substream, of the tally.
+    """
+    if source.substream is not None:
+        return [Seen(**row.asDict()) for row in from_rows(newest_per_substream(states))]
+    event_us, arrival_us = tallied["newest_event_us"], tallied["newest_arrival_us"]
+    if event_us is None or arrival_us is None:
+        return []
+    return [Seen(substream=None, newest_event_us=event_us, newest_arrival_us=arrival_us)]
+
+
+def _write_late(work: Work, source: Source, *, events: DataFrame, losing: int) -> int:
+    watermark_us = work.judged_by_us
+    if losing == 0 and work.run.is_first:
+        return 0
+    counting = Observation()
+    searched = events if losing else events.limit(0)
+    lost = late_events(searched, work.pipeline.windows, watermark_us=watermark_us or 0)
+    judged = lost.withColumn("watermark", F.timestamp_micros(F.lit(watermark_us).cast("bigint")))
+    _put(work, source, table="late_events", rows=judged.observe(counting, F.count(F.lit(1)).alias("rows")))
+    return int(counting.get["rows"])
+
+
+def _write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: Counts) -> None:
+    """Keep the broken rows, and count those that no time puts into a batch to this one, unless an earlier
+    one had them.
+    """
+    claimed, unclaimed = counts["quarantined"], counts.pop("unclaimed")
+    if claimed == unclaimed == 0 and work.run.is_first:
+        return
+    rows = quarantined_rows(events if claimed or unclaimed else events.limit(0))
+    if unclaimed:
+        others = work.tables.read("quarantine").where(
+            f"source = {text(source.name)} AND NOT {is_inside(work.batch)}"
+        )
+        mine = not_yet_quarantined(rows.where(~F.col("is_claimed")), others)
+        rows = rows.where("is_claimed").unionByName(mine)
+    counting = Observation()
+    counted = rows.observe(
+        counting, F.count(F.lit(1)).alias("rows"), F.count_if("is_claimed").alias("claimed")
+    )
+    _put(work, source, table="quarantine", rows=counted)
+    written = counting.get
+    if written["claimed"] != claimed:
+        raise RunAgain(
+            f"source `{source.name}`, batch {work.batch}: {claimed} rows were to be quarantined, "
+            f"{written['claimed']} were found "
+            "again: the input changed while it was read; run the batch again"
+        )
+    counts["ingested"] += written["rows"] - claimed
+    counts["quarantined"] = written["rows"]
+
+
+def _conserved(work: Work, source: Source, *, counts: Counts) -> Counts:
+    counts.setdefault("duplicates", 0)
+    fates = {name: counts[name] for name in ("accepted", "late", "quarantined", "duplicates")}
+    if counts["ingested"] != sum(fates.values()):
+        listed = " + ".join(f"{value} {name}" for name, value in fates.items())
+        raise RunAgain(
+            f"source `{source.name}`, batch {work.batch}: {counts['ingested']} rows were ingested, but "
+            f"{listed} make "
+            f"{sum(fates.values())}: the input changed while it was read; run the batch again"
+        )
+    return counts
+
+
+def _put(work: Work, source: Source, *, table: str, rows: DataFrame) -> None:
+    """Write the rows of this source and batch in the place of those of an earlier attempt."""
+    written = rows.select(
+        "*",
+        F.lit(source.name).alias("source"),
+        F.timestamp_micros(F.lit(work.batch.start_us)).alias("batch_start"),
+        F.timestamp_micros(F.lit(work.batch.end_us)).alias("batch_end"),
+    )
+    fence = work.run.fence(f"{table}/{source.name}")
+    if work.run.is_first:
+        append(work.tables, table, rows=written, fence=fence)
+    else:
+        replace(work.tables, table, rows=written, where=_lane(work, source), fence=fence)
+    # Delta skips the write of an attempt that was taken over without a word, and nothing was observed then.
+    still_mine(work.tables, work.run)
+
+
+def _lane(work: Work, source: Source) -> str:
+    """What this source wrote for the batch, and for those that the batch replaces."""
+    return f"source = {text(source.name)} AND {on_days_of(work.batch)} AND {is_inside(work.batch)}"

@@ -1,0 +1,82 @@
+"""The stage `combine`: partial frames of all sources become frames, and the sources' watermarks the
+pipeline's.
+
+Before anything is combined, the events and partial frames of the batch pass their gates; before anything
+is written, the frames do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time
+
+from pyspark.sql import functions as F
+
+from pipelines.combine import TOUCHED, combine
+from pipelines.errors import CorrectTheCall
+from pipelines.intervals import LATEST_US, Interval, to_us
+from pipelines.intervals import merge as merge_intervals
+from pipelines.stages.gates import pass_events, pass_stage
+from pipelines.stages.site import Work
+from pipelines.stages.watermarks import write_watermark
+from pipelines.store.ledger import finished_stages
+from pipelines.store.sql import Instant, is_batch
+from pipelines.store.writes import Place, days_of, merge
+
+DAY_US = 86_400_000_000
+MOST_RANGES = 100
+Counts = dict[str, int]
+
+
+def combine_batch(work: Work) -> Counts:
+    """Combine what the batch touched; returns the count of frames."""
+    pass_events(work, accumulated(work))
+    of_batch = work.tables.read("partial_frames").where(is_batch(work.batch))
+    pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
+    days = days_of(of_batch, "frame_start")
+    partials = work.tables.read("partial_frames").where(within(intervals_of(days), "frame_start"))
+    frames = combine(partials.withColumn(TOUCHED, F.expr(is_batch(work.batch))), work.pipeline)
+    if work.site.suite.at("frames"):
+        frames = frames.persist()
+        pass_stage(work, "frames", candidates=frames.where("event_count > 0"))
+    place = Place(on=(*work.pipeline.key, "grid", "frame_start"), days=days)
+    written = merge(work.tables, "frames", rows=frames, place=place, fence=work.run.fence("frames"))
+    frames.unpersist()
+    write_watermark(work)
+    return {"frames": written}
+
+
+def accumulated(work: Work) -> Counts:
+    """The sums of all sources' counts. Raises `CorrectTheCall` if a source has not been accumulated."""
+    done = {
+        one.source: one.counts for one in finished_stages(work.tables, work.run) if one.stage == "accumulate"
+    }
+    missing = [source.name for source in work.pipeline.sources if source.name not in done]
+    if missing:
+        raise CorrectTheCall(
+            f"batch {work.batch}: source {', '.join(missing)} has not been accumulated; run the stage "
+            "accumulate for it first"
+        )
+    names = sorted({name for counts in done.values() for name in counts})
+    return {name: sum(counts.get(name, 0) for counts in done.values()) for name in names}
+
+
+def intervals_of(days: Iterable[date]) -> list[Interval]:
+    """Days as few intervals of event time."""
+    starts = [to_us(datetime.combine(day, time())) for day in days]
+    return merge_intervals(Interval(start_us, start_us + DAY_US) for start_us in starts)
+
+
+def within(intervals: Sequence[Interval], column: str) -> str:
+    """The predicate that an instant lies in one of the intervals."""
+    if not intervals:
+        return "false"
+    ranges = (
+        intervals
+        if len(intervals) <= MOST_RANGES
+        else [Interval(intervals[0].start_us, intervals[-1].end_us)]
+    )
+    return " OR ".join(
+        f"({column} >= {Instant(it.start_us)} AND {column} < {Instant(min(it.end_us, LATEST_US))})"
+        for it in ranges
+    )

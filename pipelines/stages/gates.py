@@ -1,0 +1,131 @@
+"""The gates between the stages: what is expected of the rows that would go on, and the end of the run where
+it may not fail.
+
+Row rules about events were counted by the pass that accumulated them and are judged here over all sources
+at once; all else is asked of Great Expectations. Every result goes to `checks` and to Data Docs before
+anything stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.checks import (
+    Expectation,
+    Result,
+    Stage,
+    build_docs,
+    check_rows,
+    compile_rule,
+    failed,
+    result_of_counts,
+    sample_rows,
+    stop_message,
+    validate,
+)
+from pipelines.errors import LookAtTheData
+from pipelines.ingest import FATE, RowRule, fated, read_rows, to_events
+from pipelines.ingest.fate import QUARANTINED, as_read
+from pipelines.stages.site import Site, Work
+from pipelines.store import small
+from pipelines.store.ledger import now_us
+from pipelines.store.rows import as_text
+from pipelines.store.sql import is_batch, on_days_of, text
+
+
+def event_rules(site: Site) -> list[tuple[Expectation, RowRule]]:
+    """The expectations about single events, compiled. Needs a live session."""
+    compiled = [(expectation, compile_rule(expectation)) for expectation in site.suite.at("events")]
+    return [(expectation, rule) for expectation, rule in compiled if rule is not None]
+
+
+def pass_events(work: Work, counts: Mapping[str, int]) -> None:
+    """Judge the events of the batch, over all sources.
+
+    Row rules by what was counted, the others on the events themselves.
+    """
+    rules = event_rules(work.site)
+    results = [
+        result_of_counts(expectation, counts[f"counted_{number}"], unexpected=counts[f"unexpected_{number}"])
+        for number, (expectation, _) in enumerate(rules)
+    ]
+    ruled = {expectation for expectation, _ in rules}
+    others = [expectation for expectation in work.site.suite.at("events") if expectation not in ruled]
+    if others:
+        results += validate(_candidates(work), others)
+    _conclude(work, "events", results=results, candidates=lambda: _candidates(work))
+
+
+def pass_stage(work: Work, stage: Stage, *, candidates: DataFrame) -> None:
+    """Judge the rows that a stage is about to hand on."""
+    expectations = work.site.suite.at(stage)
+    if expectations:
+        _conclude(work, stage, results=validate(candidates, expectations), candidates=lambda: candidates)
+
+
+def _conclude(
+    work: Work, stage: Stage, *, results: Sequence[Result], candidates: Callable[[], DataFrame]
+) -> None:
+    if not results:
+        return
+    _write(work, stage, results=results)
+    page = build_docs(
+        results,
+        suite_name=f"{work.pipeline.name}.{stage}",
+        run_name=f"{work.batch} revision {work.run.revision}",
+        folder=docs_folder(work.site),
+        at_us=now_us(),
+    )
+    stopping = failed(results, "stop")
+    if stopping:
+        samples = {result.expectation: as_text(sample_rows(candidates(), result)) for result in stopping}
+        raise LookAtTheData(stop_message(stopping, samples, page=page))
+
+
+def docs_folder(site: Site) -> Path:
+    """Where the Data Docs are built.
+
+    Beside the tables, or, where those are not on this machine, under the pipeline's home.
+    """
+    root = site.tables.root.removeprefix("file://")
+    if "://" in root:
+        return site.pipeline.home / "var" / "data_docs" / site.pipeline.name
+    return Path(root) / "data_docs"
+
+
+def _candidates(work: Work) -> DataFrame:
+    """The events of the batch that no rule quarantined, of all sources, as they were read."""
+    rules = [rule for _, rule in event_rules(work.site)]
+    of_sources = []
+    for source in work.pipeline.sources:
+        rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
+        events = fated(
+            to_events(rows, source, batch=work.batch),
+            work.pipeline.windows,
+            watermark_us=work.judged_by_us,
+            rules=rules,
+        )
+        of_sources.append(events.where(F.col(FATE) != QUARANTINED).select(*as_read(events)))
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), of_sources)
+
+
+def _write(work: Work, stage: Stage, *, results: Sequence[Result]) -> None:
+    batch = {
+        "batch_start": work.batch.start_us,
+        "batch_end": work.batch.end_us,
+        "revision": work.run.revision,
+    }
+    of_run = f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"
+    rows = [{**row._asdict(), **batch} for row in check_rows(results)]
+    small.put(
+        work.tables,
+        "checks",
+        rows=rows,
+        where=f"{of_run} AND stage = {text(stage)}",
+        fence=work.run.fence(f"checks/{stage}"),
+    )

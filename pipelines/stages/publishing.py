@@ -1,0 +1,100 @@
+"""The stage `publish`: panes become windows, and the ledger says that the batch is done.
+
+`windows` is what `panes` adds up to: the last insert of each window, unless it was retracted since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.spec import Pipeline
+from pipelines.stages.combining import accumulated
+from pipelines.stages.site import Work
+from pipelines.stages.watermarks import watermark_of
+from pipelines.store.ledger import Run, close_run, finished_stages, forget, now_us, still_mine
+from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.sql import is_batch, on_days_of
+from pipelines.store.writes import Place, days_of, merge
+from pipelines.windows import closes_us
+
+Counts = dict[str, int]
+FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
+
+
+def publish_batch(work: Work, *, fingerprint: str) -> Counts:
+    """Bring `windows` up to the panes of the batch and close it in the ledger.
+
+    Returns the counts of the whole run.
+    """
+    where = f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"
+    added = added_up(work.tables.read("panes").where(where), work.pipeline).persist()
+    on = (*work.pipeline.key, "window", "window_start", "window_end")
+    place = Place(on=on, days=days_of(added, "window_start"))
+    windows = merge(work.tables, "windows", rows=added, place=place, fence=work.run.fence("windows"))
+    added.unpersist()
+    counts, stages = accumulated(work), finished_stages(work.tables, work.run)
+    panes = sum(sum(one.counts.values()) for one in stages if one.stage == "finalise")
+    whole = {name: counts[name] for name in FATES} | {"panes": panes, "windows": windows}
+    still_mine(work.tables, work.run)
+    row = _final_row(work, fingerprint, counts=whole)
+    if _changed_nothing(work.run, row):
+        forget(work.tables, work.run)
+    else:
+        close_run(work.tables, work.run, row=row)
+    return whole
+
+
+def added_up(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The windows that panes of one run add up to; one that was only retracted has no events."""
+    bounds = (*pipeline.key, "window", "window_start", "window_end")
+    results = [aggregate.name for aggregate in pipeline.aggregates]
+    said = (*results, "event_count", "kind", "timing", "pane_index", "batch_start", "batch_end", "revision")
+    order = F.struct(F.col("pane_index"), (F.col("kind") == "insert").alias("inserts"))
+    last = panes.groupBy(*bounds).agg(F.max_by(F.struct(*said), order).alias("last"))
+    stands = F.when(F.col("last.kind") == "insert", F.col("last.event_count")).otherwise(F.lit(0))
+    others = [F.col(f"last.{name}").alias(name) for name in said if name not in ("event_count", "kind")]
+    return last.select(*bounds, *others, stands.alias("event_count"), _closes_at(pipeline).alias("closes_at"))
+
+
+def _closes_at(pipeline: Pipeline) -> Column:
+    closes = F.lit(None).cast("bigint")
+    for window in pipeline.windows:
+        at_us = closes_us(F.unix_micros("window_end"), window.allowed_lateness_us)
+        closes = F.when(F.col("window") == window.name, at_us).otherwise(closes)
+    return F.timestamp_micros(closes)
+
+
+def _final_row(work: Work, fingerprint: str, *, counts: Counts) -> LedgerRow:
+    seconds: dict[str, float] = {}
+    for one in finished_stages(work.tables, work.run):
+        if one.stage is not None:
+            seconds[one.stage] = round(seconds.get(one.stage, 0.0) + one.seconds, 3)
+    finished_at_us = now_us()
+    opened = work.run.opening.row(
+        fingerprint=fingerprint, started_at_us=work.run.opening.started_at_us or finished_at_us
+    )
+    return replace(
+        opened,
+        status="published",
+        ingested=counts["ingested"],
+        accepted=counts["accepted"],
+        late=counts["late"],
+        quarantined=counts["quarantined"],
+        duplicates=counts["duplicates"],
+        panes=counts["panes"],
+        watermark_after_us=watermark_of(work),
+        finished_at_us=finished_at_us,
+        stage_seconds=seconds,
+    )
+
+
+def _changed_nothing(run: Run, row: LedgerRow) -> bool:
+    """Whether a batch that had run was run again with the same outcome."""
+    before = run.opening.before
+    if before is None or row.panes:
+        return False
+    names = (*FATES, "watermark_after_us")
+    return all(getattr(before, name) == getattr(row, name) for name in names)

@@ -1,0 +1,133 @@
+"""Runs stages: opens the batch, notes what each stage did, and says in the ledger how it ended.
+
+`run_stage` is one Airflow task; `run_batch` is all of them after one another under one attempt.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import AnalysisException
+
+from pipelines.errors import CorrectTheCall, CorrectTheSpec, LookAtTheData, WaitForTheBatch
+from pipelines.ingest import verify
+from pipelines.spec import Pipeline, Source, state_fingerprint
+from pipelines.stages.accumulating import accumulate_source
+from pipelines.stages.combining import combine_batch
+from pipelines.stages.finalising import finalise_batch
+from pipelines.stages.lines import line_of
+from pipelines.stages.publishing import publish_batch
+from pipelines.stages.shapes import shapes_of
+from pipelines.stages.site import Report, Request, Site, Work
+from pipelines.store import small
+from pipelines.store.attempts import OPENING
+from pipelines.store.ledger import Done, Run, finish_stage, mark, open_run, read_rows
+from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.opening import Opening, opening_of
+from pipelines.store.tables import ATTEMPTS, RUNS
+
+STAGES = ("accumulate", "combine", "finalise", "publish")
+
+
+def open_batch(site: Site, request: Request) -> Run:
+    """Open the batch, or take it over, so that its stages can run.
+
+    Makes the tables when they are not there.
+    """
+    return _open(site, request, stage=OPENING)
+
+
+def run_stage(site: Site, request: Request, *, stage: str, source: str | None = None) -> Report:
+    """Run one stage of a batch, of one source if that is accumulate; opens the batch if it is not open."""
+    if stage not in STAGES:
+        raise CorrectTheCall(f"there is no stage `{stage}`; there are {', '.join(STAGES)}")
+    if stage == "accumulate":
+        _source(site.pipeline, source)
+    work = Work(site, request, _open(site, request, stage=stage, source=source))
+    return _run_one(work, stage, source=source)
+
+
+def run_batch(site: Site, request: Request) -> Iterator[Report]:
+    """Run all stages of a batch, one report after each."""
+    work = Work(site, request, _open(site, request))
+    for source in site.pipeline.sources:
+        yield _run_one(work, "accumulate", source=source.name)
+    for stage in STAGES[1:]:
+        yield _run_one(work, stage)
+
+
+def _open(site: Site, request: Request, *, stage: str | None = None, source: str | None = None) -> Run:
+    fingerprint = state_fingerprint(site.pipeline)
+    small.create(site.tables, "runs", columns=RUNS)
+    small.create(site.tables, "attempts", columns=ATTEMPTS)
+
+    def opens(rows: list[LedgerRow]) -> Opening:
+        return opening_of(rows, request.batch, fingerprint=fingerprint, replace=request.replace)
+
+    if opens(read_rows(site.tables)).status is None:
+        _prepare(site)
+    return open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
+
+
+def _prepare(site: Site) -> None:
+    """Hold the spec against its sources, and make the tables that are not there yet."""
+    problems = verify(site.spark, site.pipeline)
+    if problems:
+        raise CorrectTheSpec(site.pipeline.path.name, problems)
+    for table, columns in shapes_of(site).tables().items():
+        small.create(site.tables, table, columns=columns)
+
+
+def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
+    started = time.monotonic()
+    with _marked(work):
+        counts = _do(work, stage, source=source)
+        seconds = time.monotonic() - started
+        if stage != "publish":
+            done = Done(stage=stage, source=source, counts=counts, seconds=seconds)
+            finish_stage(work.tables, work.run, done=done)
+    seconds = time.monotonic() - started
+    line = line_of(stage, source=source, counts=counts, seconds=seconds)
+    return Report(stage=stage, source=source, counts=counts, seconds=seconds, line=line)
+
+
+def _do(work: Work, stage: str, *, source: str | None) -> dict[str, int]:
+    match stage:
+        case "accumulate":
+            return accumulate_source(work, _source(work.pipeline, source))
+        case "combine":
+            return combine_batch(work)
+        case "finalise":
+            return finalise_batch(work)
+        case _:
+            return publish_batch(work, fingerprint=state_fingerprint(work.pipeline))
+
+
+def _source(pipeline: Pipeline, name: str | None) -> Source:
+    known = ", ".join(source.name for source in pipeline.sources)
+    if name is None:
+        raise CorrectTheCall(f"the stage accumulate runs for one source; name it: there are {known}")
+    for source in pipeline.sources:
+        if source.name == name:
+            return source
+    raise CorrectTheCall(f"pipeline `{pipeline.name}` has no source `{name}`; it has {known}")
+
+
+@contextmanager
+def _marked(work: Work) -> Iterator[None]:
+    """Say in the ledger how the work inside ended, if it did not end well."""
+    try:
+        yield
+    except WaitForTheBatch:
+        raise
+    except LookAtTheData:
+        mark(work.tables, work.run, status="stopped")
+        raise
+    except AnalysisException as error:
+        mark(work.tables, work.run, status="failed")
+        raise CorrectTheSpec(work.pipeline.path.name, (str(error).splitlines()[0],)) from error
+    except Exception:
+        mark(work.tables, work.run, status="failed")
+        raise

@@ -1,0 +1,63 @@
+"""The columns that a spec gives its tables, learned from the schemas of its sources without reading a row."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from pipelines.accumulate import accumulate, partial_frames
+from pipelines.aggregates import finish_columns, part_columns
+from pipelines.errors import CorrectTheSpec
+from pipelines.ingest import fated, to_events
+from pipelines.ingest.fate import as_read
+from pipelines.ingest.read import schema_of
+from pipelines.intervals import Interval
+from pipelines.spec import Source
+from pipelines.stages.site import Site
+from pipelines.store.tables import Columns, Shapes
+
+ANY_BATCH = Interval(0, 1)
+
+
+def shapes_of(site: Site) -> Shapes:
+    """The shapes of all tables. Raises `CorrectTheSpec` where the sources' states would not fit one table."""
+    events = {source.name: _no_events(site, source) for source in site.pipeline.sources}
+    states = {name: _no_states(site, rows) for name, rows in events.items()}
+    _refuse_disagreement(site, states)
+    first = next(iter(states.values()))
+    results = first.select(*finish_columns(site.pipeline.aggregates, first.schema))
+    columns: dict[str, Columns] = {
+        "key": _columns(first.select(*site.pipeline.key)),
+        "parts": _columns(first.select(*part_columns(site.pipeline.aggregates))),
+        "results": _columns(results),
+    }
+    event = {
+        name: kind for rows in events.values() for name, kind in _columns(rows.select(*as_read(rows))).items()
+    }
+    return Shapes(key=columns["key"], parts=columns["parts"], results=columns["results"], event=event)
+
+
+def _no_events(site: Site, source: Source) -> DataFrame:
+    rows = site.spark.createDataFrame([], schema_of(site.spark, source, home=site.pipeline.home))
+    return fated(to_events(rows, source, batch=ANY_BATCH), site.pipeline.windows, watermark_us=None)
+
+
+def _no_states(site: Site, events: DataFrame) -> DataFrame:
+    states = accumulate(events, site.pipeline, frame_us=site.frame_us, by_substream=False)
+    return partial_frames(states, site.pipeline, frame_us=site.frame_us)
+
+
+def _refuse_disagreement(site: Site, states: dict[str, DataFrame]) -> None:
+    problems = []
+    for column in (*site.pipeline.key, *part_columns(site.pipeline.aggregates)):
+        kinds = {name: rows.schema[column].dataType.simpleString() for name, rows in states.items()}
+        if len(set(kinds.values())) > 1:
+            listed = ", ".join(f"{kind} from `{name}`" for name, kind in kinds.items())
+            problems.append(
+                f"`{column}` would be {listed}; allowed is one type: cast it in the sources' `select`"
+            )
+    if problems:
+        raise CorrectTheSpec(site.pipeline.path.name, tuple(problems))
+
+
+def _columns(rows: DataFrame) -> Columns:
+    return {field.name: field.dataType for field in rows.schema}

@@ -1,0 +1,90 @@
+"""Where a run takes place, what is asked of it, and what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipelines.checks import Suite, load_suite
+from pipelines.intervals import Interval
+from pipelines.spec import Pipeline, frame_us
+from pipelines.store.ledger import Run
+from pipelines.store.tables import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A batch, and how it is to run.
+
+    `watermark_us` raises the watermark after it, `final` closes everything, `replace` puts it in the
+    place of the older batches that it covers, `ignore_lateness` judges none of its events late.
+    """
+
+    batch: Interval
+    watermark_us: int | None = None
+    final: bool = False
+    replace: bool = False
+    ignore_lateness: bool = False
+
+
+@dataclass(frozen=True)
+class Site:
+    """A session, the store's folder or URI, and the pipeline that runs there."""
+
+    spark: SparkSession
+    store: str
+    pipeline: Pipeline
+
+    @cached_property
+    def tables(self) -> Store:
+        root = self.store if "://" in self.store else str(Path(self.store).resolve())
+        return Store(self.spark, f"{root.rstrip('/')}/{self.pipeline.name}")
+
+    @cached_property
+    def suite(self) -> Suite:
+        return load_suite(self.pipeline.expectations)
+
+    @cached_property
+    def frame_us(self) -> int:
+        return frame_us(self.pipeline)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one stage did, and the line that a log shows of it."""
+
+    stage: str
+    source: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One attempt at a batch on its way through the stages: where, what was asked, what the ledger said."""
+
+    site: Site
+    request: Request
+    run: Run
+
+    @property
+    def tables(self) -> Store:
+        return self.site.tables
+
+    @property
+    def pipeline(self) -> Pipeline:
+        return self.site.pipeline
+
+    @property
+    def batch(self) -> Interval:
+        return self.run.batch
+
+    @property
+    def judged_by_us(self) -> int | None:
+        """The watermark that judges the events of the batch; none where lateness is to be ignored."""
+        return None if self.request.ignore_lateness else self.run.opening.judged_by_us

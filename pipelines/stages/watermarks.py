@@ -1,0 +1,104 @@
+"""Watermarks in the store: of each source's substreams after a batch, and of the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.ingest.watermark import Progress, Seen, Standing, advance, pipeline_watermark, standing
+from pipelines.intervals import LATEST_US, Interval, from_us
+from pipelines.spec import Source
+from pipelines.stages.site import Work
+from pipelines.store import small
+from pipelines.store.sql import is_inside, on_days_of, text
+
+Row = dict[str, small.Value]
+
+
+def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
+    """Bring the source's substreams from where they stood before the batch to where they are after it."""
+    before = _progress(work, source, batch=work.run.opening.previous) if work.run.opening.previous else []
+    after = advance(before, seen, source=source, batch=work.batch)
+    rows: list[Row] = [
+        {
+            "source": source.name,
+            "substream": one.substream,
+            "newest_event_time": one.newest_event_us,
+            "newest_arrival_time": one.newest_arrival_us,
+            "watermark": one.watermark_us,
+            "is_idle": one.is_idle,
+        }
+        for one in after
+    ]
+    _put(work, rows, whose=f"source = {text(source.name)}", lane=f"watermarks/{source.name}")
+
+
+def write_watermark(work: Work) -> None:
+    """Bring the pipeline's watermark forward over all sources.
+
+    Never below its floor, never above its ceiling.
+    """
+    of_sources = {source.name: _progress(work, source, batch=work.batch) for source in work.pipeline.sources}
+    first_us = work.run.opening.first_start_us
+    standings: list[Standing] = [
+        standing(source, of_sources[source.name], first_batch_start_us=first_us, batch=work.batch)
+        for source in work.pipeline.sources
+    ]
+    reached_us = pipeline_watermark(work.run.opening.judged_by_us, standings)
+    asked_us = LATEST_US if work.request.final else work.request.watermark_us
+    after_us = _largest(reached_us, work.run.opening.floor_us, asked_us)
+    if work.run.opening.ceiling_us is not None and after_us is not None:
+        after_us = min(after_us, work.run.opening.ceiling_us)
+    everything = [one for progress in of_sources.values() for one in progress]
+    row: Row = {
+        "newest_event_time": _largest(*[one.newest_event_us for one in everything]),
+        "newest_arrival_time": _largest(*[one.newest_arrival_us for one in everything]),
+        "watermark": after_us,
+        "is_idle": bool(everything) and all(one.is_idle for one in everything),
+    }
+    _put(work, [row], whose="source IS NULL", lane="watermarks")
+
+
+def watermark_of(work: Work) -> int | None:
+    """The pipeline's watermark after a batch. `None`: there is none yet."""
+    rows = _rows(work, batch=work.batch, source=None)
+    return max((int(str(row["watermark"])) for row in rows if row["watermark"] is not None), default=None)
+
+
+def _progress(work: Work, source: Source, *, batch: Interval) -> list[Progress]:
+    return [
+        Progress(
+            substream=None if row["substream"] is None else str(row["substream"]),
+            newest_event_us=int(str(row["newest_event_time"])),
+            newest_arrival_us=int(str(row["newest_arrival_time"])),
+            watermark_us=int(str(row["watermark"])),
+            is_idle=bool(row["is_idle"]),
+        )
+        for row in _rows(work, batch=batch, source=source.name)
+    ]
+
+
+def _rows(work: Work, *, batch: Interval, source: str | None) -> list[Row]:
+    opened = small.open_table(work.tables, "watermarks")
+    where = [("day", "=", from_us(batch.start_us).date())]
+    rows = small.read(opened, where=where)
+    return [
+        row
+        for row in rows
+        if (row["source"], row["batch_start"], row["batch_end"]) == (source, batch.start_us, batch.end_us)
+    ]
+
+
+def _put(work: Work, rows: Sequence[Row], *, whose: str, lane: str) -> None:
+    bounds = {"batch_start": work.batch.start_us, "batch_end": work.batch.end_us}
+    where = f"{whose} AND {on_days_of(work.batch)} AND {is_inside(work.batch)}"
+    small.put(
+        work.tables,
+        "watermarks",
+        rows=[{**row, **bounds} for row in rows],
+        where=where,
+        fence=work.run.fence(lane),
+    )
+
+
+def _largest(*instants: int | None) -> int | None:
+    return max((instant for instant in instants if instant is not None), default=None)

@@ -1,0 +1,117 @@
+"""The attempts at the batch that is being run: who writes for it, and what each has done.
+
+Numbers only rise. The table holds one batch's attempts at a time: opening another batch clears it, since
+what was there is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, cast
+
+from pipelines.intervals import Interval
+from pipelines.store import small
+from pipelines.store.tables import Store
+
+What = Literal["begun", "noted", "finished"]
+OPENING = "open"
+"""The stage of an attempt that opens a batch and writes nothing in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """Something that happened in an attempt: it was begun, it noted something, or it finished a stage.
+
+    A stage of `None` is all of them, a source of `None` likewise. `at_us` is when, by the ledger's clock.
+    """
+
+    attempt: int
+    batch: Interval
+    revision: int
+    what: What
+    stage: str | None = None
+    source: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    at_us: int
+
+    def meets(self, other: Attempt) -> bool:
+        """Whether both write in the same lanes."""
+        if OPENING in (self.stage, other.stage):
+            return False
+        if self.stage is None or other.stage is None:
+            return True
+        return (self.stage, self.source) == (other.stage, other.source)
+
+    def is_of(self, batch: Interval, revision: int) -> bool:
+        return (self.batch, self.revision) == (batch, revision)
+
+
+def begin(store: Store, begun: Attempt) -> tuple[Attempt, bool]:
+    """Take the next number.
+
+    Also tells whether an earlier attempt at the batch may have written in the same lanes.
+    """
+
+    def commit() -> tuple[Attempt, bool]:
+        opened = small.open_table(store, "attempts")
+        earlier = [_of(row) for row in small.read(opened)]
+        highest = max((one.attempt for one in earlier), default=0)
+        mine = replace(begun, attempt=highest + 1)
+        if all(one.batch == begun.batch for one in earlier):
+            small.append(opened, [_row(mine)])
+        else:
+            small.overwrite(opened, [_row(mine)])
+        met = [one for one in earlier if one.batch == begun.batch and one.what == "begun" and one.meets(mine)]
+        return mine, bool(met)
+
+    return small.retried(commit, "attempts")
+
+
+def add(store: Store, attempt: Attempt) -> None:
+    """Write down what happened in an attempt."""
+    small.retried(lambda: small.append(small.open_table(store, "attempts"), [_row(attempt)]), "attempts")
+
+
+def read(store: Store) -> list[Attempt]:
+    """All that happened at the batch that is being run, oldest attempt first."""
+    rows = small.read(small.open_table(store, "attempts"))
+    return sorted((_of(row) for row in rows), key=lambda one: (one.attempt, one.at_us))
+
+
+def is_taken_over(store: Store, mine: Attempt) -> bool:
+    """Whether a newer attempt writes in the same lanes, or the batch is done."""
+    everything = read(store)
+    if not any(one.attempt == mine.attempt for one in everything):
+        return True
+    return any(one.what == "begun" and one.attempt > mine.attempt and one.meets(mine) for one in everything)
+
+
+def _row(one: Attempt) -> small.Values:
+    return {
+        "attempt": one.attempt,
+        "batch_start": one.batch.start_us,
+        "batch_end": one.batch.end_us,
+        "revision": one.revision,
+        "what": one.what,
+        "stage": one.stage,
+        "source": one.source,
+        "counts": one.counts,
+        "seconds": one.seconds,
+        "at": one.at_us,
+    }
+
+
+def _of(row: small.Values) -> Attempt:
+    return Attempt(
+        attempt=cast(int, row["attempt"]),
+        batch=Interval(cast(int, row["batch_start"]), cast(int, row["batch_end"])),
+        revision=cast(int, row["revision"]),
+        what=cast(What, row["what"]),
+        stage=cast(str | None, row["stage"]),
+        source=cast(str | None, row["source"]),
+        counts=dict(cast(Mapping[str, int], row["counts"] or {})),
+        seconds=cast(float, row["seconds"]),
+        at_us=cast(int, row["at"]),
+    )

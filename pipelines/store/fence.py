@@ -1,0 +1,21 @@
+"""The fence that keeps an attempt which was taken over from writing.
+
+Every write stands in a lane and carries its attempt's number. Delta keeps the highest number of each lane
+with the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A lane of writes and the number of the attempt that writes in it."""
+
+    lane: str
+    attempt: int
+
+    def options(self) -> dict[str, str]:
+        """Options of a Spark writer: it skips a write whose number is not above the lane's."""
+        return {"txnAppId": self.lane, "txnVersion": str(self.attempt)}

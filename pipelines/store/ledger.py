@@ -1,0 +1,197 @@
+"""The ledger: which batch runs, who may write for it, and what came of it.
+
+There is one unfinished batch at most. To open a batch is one commit on `runs` against the version that
+was read, so of two that try at once one gets it; every attempt then takes a number above all before, and
+fences its writes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import cast
+
+from deltalake import DeltaTable
+
+from pipelines.errors import WaitForTheBatch
+from pipelines.intervals import Interval, to_us
+from pipelines.store import attempts, small
+from pipelines.store.attempts import Attempt, What
+from pipelines.store.fence import Fence
+from pipelines.store.ledger_rows import LedgerRow, Status, Value
+from pipelines.store.opening import Opening
+from pipelines.store.tables import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One attempt at one batch: what `opening` found in the ledger, and the number that this attempt writes
+    under.
+
+    `is_first` tells that nothing of what it will write can have been written before.
+    """
+
+    opening: Opening
+    begun: Attempt
+    is_first: bool
+
+    @property
+    def batch(self) -> Interval:
+        return self.opening.batch
+
+    @property
+    def revision(self) -> int:
+        return self.opening.revision
+
+    def fence(self, lane: str) -> Fence:
+        return Fence(lane=lane, attempt=self.begun.attempt)
+
+
+def read_rows(store: Store) -> list[LedgerRow]:
+    """All rows of the ledger."""
+    return _rows(small.read(small.open_table(store, "runs")))
+
+
+def open_run(
+    store: Store,
+    opens: Callable[[list[LedgerRow]], Opening],
+    *,
+    fingerprint: str,
+    stage: str | None,
+    source: str | None,
+) -> Run:
+    """Open a batch or take it over, as `opens` decides on the ledger's rows, and take a number for this
+    attempt at it.
+    """
+
+    def commit() -> Opening:
+        runs = small.open_table(store, "runs")
+        rows = _rows(small.read(runs))
+        opening = opens(rows)
+        started_at_us = opening.started_at_us or now_us()
+        if opening.status != "running":
+            _put(runs, rows, opening.row(fingerprint=fingerprint, started_at_us=started_at_us))
+        return replace(opening, started_at_us=started_at_us)
+
+    opening = small.retried(commit, "runs")
+    begun = Attempt(
+        attempt=0,
+        batch=opening.batch,
+        revision=opening.revision,
+        what="begun",
+        stage=stage,
+        source=source,
+        at_us=now_us(),
+    )
+    numbered, is_repeated = attempts.begin(store, begun)
+    has_run = opening.before is not None or bool(opening.covered)
+    return Run(opening=opening, begun=numbered, is_first=not has_run and not is_repeated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What an attempt did at a stage, of one source or of all."""
+
+    stage: str
+    source: str | None
+    counts: Mapping[str, int]
+    seconds: float = 0.0
+
+
+def finish_stage(store: Store, run: Run, *, done: Done) -> None:
+    """Write down what a stage did. Raises `WaitForTheBatch` if the attempt has been taken over meanwhile."""
+    still_mine(store, run)
+    _write_down(store, run, what="finished", done=done)
+
+
+def note(store: Store, run: Run, *, done: Done) -> None:
+    """Write down what a later attempt at the same revision has to know, whether or not this one ends well."""
+    _write_down(store, run, what="noted", done=done)
+
+
+def noted(store: Store, run: Run, *, name: str) -> int:
+    """The sum of a count over all notes of this revision, by whatever attempt."""
+    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
+    return sum(one.counts.get(name, 0) for one in of_run if one.what == "noted")
+
+
+def finished_stages(store: Store, run: Run) -> list[Attempt]:
+    """What the newest attempt at each stage and source of the run did."""
+    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
+    return list({(one.stage, one.source): one for one in of_run if one.what == "finished"}.values())
+
+
+def still_mine(store: Store, run: Run) -> None:
+    """Raise `WaitForTheBatch` if a newer attempt has taken over what this one does."""
+    if attempts.is_taken_over(store, run.begun):
+        raise WaitForTheBatch(
+            f"batch {run.batch}: a newer attempt has taken over; this one, number {run.begun.attempt}, "
+            "has stopped and changed "
+            "nothing since. Look at the newer one; there is nothing to do here"
+        )
+
+
+def close_run(store: Store, run: Run, *, row: LedgerRow) -> None:
+    """Write the final row of a run that is still open; the batches that it covers no longer count then."""
+
+    def changes(rows: list[LedgerRow]) -> list[LedgerRow]:
+        return [row, *[replace(one, status="abandoned") for one in rows if one.batch in run.opening.covered]]
+
+    _change(store, run, changes=changes)
+
+
+def mark(store: Store, run: Run, *, status: Status) -> None:
+    """Say that the run has stopped or failed, unless another attempt goes on with it."""
+    if not attempts.is_taken_over(store, run.begun):
+        _change(
+            store,
+            run,
+            changes=lambda rows: [replace(one, status=status) for one in rows if _is_open(one, run)],
+        )
+
+
+def forget(store: Store, run: Run) -> None:
+    """Take back the row of a run that changed nothing."""
+
+    def commit() -> None:
+        runs = small.open_table(store, "runs")
+        rows = _rows(small.read(runs))
+        small.overwrite(runs, [one.values() for one in rows if not _is_open(one, run)])
+
+    small.retried(commit, "runs")
+
+
+def now_us() -> int:
+    """The clock, for the ledger's own timings and nothing else."""
+    return to_us(datetime.now(UTC))
+
+
+def _write_down(store: Store, run: Run, *, what: What, done: Done) -> None:
+    happened = replace(run.begun, what=what, stage=done.stage, source=done.source, at_us=now_us())
+    attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds))
+
+
+def _change(store: Store, run: Run, *, changes: Callable[[list[LedgerRow]], list[LedgerRow]]) -> None:
+    def commit() -> None:
+        runs = small.open_table(store, "runs")
+        rows = _rows(small.read(runs))
+        if any(_is_open(one, run) for one in rows):
+            _put(runs, rows, *changes(rows))
+
+    small.retried(commit, "runs")
+
+
+def _put(runs: DeltaTable, rows: list[LedgerRow], *changed: LedgerRow) -> None:
+    """Write the rows, each in the place of the one of the same batch and revision."""
+    new = {(one.batch, one.revision): one for one in changed}
+    kept = [one for one in rows if (one.batch, one.revision) not in new]
+    small.overwrite(runs, [one.values() for one in (*kept, *new.values())])
+
+
+def _is_open(row: LedgerRow, run: Run) -> bool:
+    return (row.batch, row.revision, row.status) == (run.batch, run.revision, "running")
+
+
+def _rows(values: list[dict[str, small.Value]]) -> list[LedgerRow]:
+    return [LedgerRow.of(cast(Mapping[str, Value], row)) for row in values]

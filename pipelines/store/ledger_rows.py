@@ -1,0 +1,150 @@
+"""The rows of the ledger as plain values, and what they say about a batch.
+
+A row that was abandoned does not count; of the others the one with the highest revision stands for its batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from pipelines.errors import CorrectTheCall
+from pipelines.intervals import LATEST_US, Interval, show_instant
+from pipelines.spec.model import Pipeline
+
+Status = Literal["running", "published", "stopped", "failed", "abandoned"]
+Value = str | int | None | Mapping[str, float]
+
+INSTANTS = ("watermark_before", "watermark_after", "started_at", "finished_at")
+COUNTS = ("ingested", "accepted", "late", "quarantined", "duplicates", "panes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
+    """One row of the table `runs`: a revision of a batch. What a run has not come to yet is `None`."""
+
+    batch: Interval
+    revision: int
+    status: Status
+    spec_fingerprint: str
+    ingested: int | None = None
+    accepted: int | None = None
+    late: int | None = None
+    quarantined: int | None = None
+    duplicates: int | None = None
+    panes: int | None = None
+    watermark_before_us: int | None = None
+    watermark_after_us: int | None = None
+    started_at_us: int | None = None
+    finished_at_us: int | None = None
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Value]) -> LedgerRow:
+        """The row with these columns of `runs`; instants are microseconds."""
+        numbers = {name: cast(int | None, values[name]) for name in (*INSTANTS, *COUNTS)}
+        return cls(
+            batch=Interval(cast(int, values["batch_start"]), cast(int, values["batch_end"])),
+            revision=cast(int, values["revision"]),
+            status=cast(Status, values["status"]),
+            spec_fingerprint=cast(str, values["spec_fingerprint"]),
+            **{name: numbers[name] for name in COUNTS},
+            **{f"{name}_us": numbers[name] for name in INSTANTS},
+            stage_seconds=dict(cast(Mapping[str, float], values["stage_seconds"] or {})),
+        )
+
+    def values(self) -> dict[str, Value]:
+        """The columns of `runs`, instants as microseconds: what `of` takes."""
+        return {
+            "batch_start": self.batch.start_us,
+            "batch_end": self.batch.end_us,
+            "revision": self.revision,
+            "status": self.status,
+            "spec_fingerprint": self.spec_fingerprint,
+            **{name: getattr(self, name) for name in COUNTS},
+            **{name: getattr(self, f"{name}_us") for name in INSTANTS},
+            "stage_seconds": self.stage_seconds,
+        }
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.status in ("running", "stopped", "failed")
+
+
+def standing(rows: Iterable[LedgerRow]) -> list[LedgerRow]:
+    """The row that stands for each batch, in the order of the batches."""
+    by_batch: dict[Interval, LedgerRow] = {}
+    for row in rows:
+        if row.status == "abandoned":
+            continue
+        known = by_batch.get(row.batch)
+        if known is None or known.revision < row.revision:
+            by_batch[row.batch] = row
+    return [by_batch[batch] for batch in sorted(by_batch)]
+
+
+def unfinished(rows: Iterable[LedgerRow]) -> LedgerRow | None:
+    """The batch that other batches wait for, if there is one."""
+    return next((row for row in standing(rows) if row.is_unfinished), None)
+
+
+def newest(rows: Iterable[LedgerRow]) -> LedgerRow | None:
+    """The batch that ends last, published or not."""
+    return max(standing(rows), key=lambda row: row.batch.end_us, default=None)
+
+
+def next_batch(rows: Iterable[LedgerRow], pipeline: Pipeline) -> Interval:
+    """The batch to run when none is named.
+
+    It is the one after the newest, or the newest itself if that has stopped or failed. One that is running is
+    left to whoever runs it. Raises `CorrectTheCall` when nothing says where to begin, or nothing comes after.
+    """
+    last = newest(rows)
+    if last is None:
+        if pipeline.schedule is None:
+            raise CorrectTheCall(
+                f"no batch of pipeline `{pipeline.name}` has run, and its spec has no `schedule: "
+                "{start: …}` to begin at: say which batch to run, with --from and --to"
+            )
+        return _batch_at(pipeline.schedule.start_us, pipeline)
+    if last.status in ("stopped", "failed"):
+        return last.batch
+    return _batch_at(last.batch.end_us, pipeline)
+
+
+def _batch_at(start_us: int, pipeline: Pipeline) -> Interval:
+    end_us = start_us + pipeline.batch_us
+    if end_us > LATEST_US:
+        raise CorrectTheCall(
+            f"there is no next batch: it would begin at {show_instant(start_us)} and end after the year "
+            "9999; say which batch to run, with --from and --to"
+        )
+    return Interval(start_us, end_us)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """How a batch lies to those in the ledger, and which of them it meets.
+
+    `new` comes after all; `older` than the newest, but never ran; the `same` ran; it `covers` older ones
+    whole; it overlaps one `partly`.
+    """
+
+    kind: Literal["new", "older", "same", "covers", "partly"]
+    others: tuple[Interval, ...] = ()
+
+
+def overlapping(rows: Iterable[LedgerRow], batch: Interval) -> Overlap:
+    """How the batch lies to the batches in the ledger, whether these are finished or not."""
+    others = [row.batch for row in standing(rows)]
+    met = tuple(other for other in others if other.overlaps(batch))
+    if batch in met:
+        return Overlap(kind="same", others=(batch,))
+    partly = tuple(other for other in met if not batch.covers(other))
+    if partly:
+        return Overlap(kind="partly", others=partly)
+    if met:
+        return Overlap(kind="covers", others=met)
+    is_older = any(other.start_us >= batch.end_us for other in others)
+    return Overlap(kind="older" if is_older else "new")

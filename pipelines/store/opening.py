@@ -1,0 +1,131 @@
+"""What opening a batch means, given what has run: new, a retry, or a restatement; or why it cannot be opened.
+
+Pure arithmetic on ledger rows. Everything that a run later needs to know of the past is decided here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
+from pipelines.intervals import Interval
+from pipelines.store.ledger_rows import LedgerRow, unfinished
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """A batch as it is about to run, and the past that it is judged by.
+
+    `status` is that of its unfinished row, if an earlier attempt left one. `judged_by_us` is the
+    watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. The
+    watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `covered`
+    are older batches that this one replaces, `before` is the ledger's row of the same batch when it last
+    ran.
+    """
+
+    batch: Interval
+    revision: int
+    status: str | None
+    started_at_us: int | None
+    restated: bool
+    judged_by_us: int | None
+    in_force_us: int | None
+    floor_us: int | None
+    ceiling_us: int | None
+    previous: Interval | None
+    first_start_us: int
+    covered: tuple[Interval, ...]
+    before: LedgerRow | None
+
+    def row(self, *, fingerprint: str, started_at_us: int) -> LedgerRow:
+        """The ledger's row of the batch as it starts running."""
+        return LedgerRow(
+            batch=self.batch,
+            revision=self.revision,
+            status="running",
+            spec_fingerprint=fingerprint,
+            watermark_before_us=self.judged_by_us,
+            started_at_us=started_at_us,
+        )
+
+
+def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, replace: bool) -> Opening:
+    """How the batch opens. Raises what says why it cannot."""
+    published = [row for row in rows if row.status == "published"]
+    _refuse_other_spec(published, fingerprint)
+    pending = unfinished(rows)
+    if pending is not None and pending.batch != batch:
+        raise WaitForTheBatch(
+            f"batch {batch} cannot start: batch {pending.batch} is unfinished (its status is "
+            f"{pending.status}). Run that one "
+            "again, or abandon it, or wait until it is done"
+        )
+    same = [row for row in published if row.batch == batch]
+    overlapping = [row.batch for row in published if row.batch != batch and row.batch.overlaps(batch)]
+    _refuse_overlap(batch, overlapping, replace=replace)
+    before = [row for row in published if row.batch.end_us <= batch.start_us]
+    after = [row for row in published if row.batch.start_us >= batch.end_us]
+    previous = max(before, key=_order, default=None)
+    judged_by_us = previous.watermark_after_us if previous else None
+    next_one = min(after, key=_order, default=None)
+    newest = max(published, key=_order, default=None)
+    last_revision = max(same, key=lambda row: row.revision, default=None)
+    revision = pending.revision if pending else (last_revision.revision + 1 if last_revision else 0)
+    return Opening(
+        batch=batch,
+        revision=revision,
+        status=pending.status if pending else None,
+        started_at_us=pending.started_at_us if pending else None,
+        restated=bool(same or overlapping or after),
+        judged_by_us=judged_by_us,
+        in_force_us=newest.watermark_after_us if newest else None,
+        floor_us=_largest(
+            [judged_by_us, *[row.watermark_after_us for row in published if batch.covers(row.batch)]]
+        ),
+        ceiling_us=next_one.watermark_after_us if next_one else None,
+        previous=previous.batch if previous else None,
+        first_start_us=min([batch.start_us, *[row.batch.start_us for row in published]]),
+        covered=tuple(overlapping),
+        before=last_revision,
+    )
+
+
+def _refuse_other_spec(published: Sequence[LedgerRow], fingerprint: str) -> None:
+    other = next((row for row in published if row.spec_fingerprint != fingerprint), None)
+    if other is None:
+        return
+    raise CorrectTheSpec(
+        "the store",
+        (
+            f"its tables were made by another spec (fingerprint {other.spec_fingerprint}, this one has "
+            f"{fingerprint}): key, "
+            "aggregates or windows differ. Give the pipeline a new `name`, or use another store, or undo "
+            "the change",
+        ),
+    )
+
+
+def _refuse_overlap(batch: Interval, overlapping: Sequence[Interval], *, replace: bool) -> None:
+    partly = [other for other in overlapping if not batch.covers(other)]
+    if partly:
+        raise ChooseAnotherBatch(
+            f"batch {batch} overlaps batch {partly[0]} partly, which has run. Choose one that has the "
+            "same bounds, covers it whole, "
+            "or does not meet it"
+        )
+    if overlapping and not replace:
+        raise ChooseAnotherBatch(
+            f"batch {batch} covers {len(overlapping)} older ones, the first {min(overlapping)}. To put it "
+            "in their place "
+            "say --replace; or run those again"
+        )
+
+
+def _order(row: LedgerRow) -> tuple[int, int]:
+    # Of several revisions of a batch the newest tells what is in force.
+    return row.batch.end_us, row.revision
+
+
+def _largest(instants: Sequence[int | None]) -> int | None:
+    return max((instant for instant in instants if instant is not None), default=None)

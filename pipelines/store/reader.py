@@ -1,0 +1,141 @@
+"""The tables as they now are, read by delta-rs: without Spark and without a JVM.
+
+Rows come newest first. What is asked for with `where` is a predicate over one row and nothing else, since
+DataFusion, which answers it, could also write files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.schema import PrimitiveType
+
+from pipelines.errors import CorrectTheCall
+from pipelines.store.ledger_rows import LedgerRow
+
+NEWEST_FIRST: Mapping[str, tuple[str, ...]] = {
+    "partial_frames": ("frame_start DESC", "batch_start DESC", "source"),
+    "frames": ("frame_start DESC",),
+    "watermarks": ("batch_start DESC", "source NULLS FIRST", "substream"),
+    "panes": ("batch_start DESC", "revision DESC", "window_start DESC", "window", "pane_index", "kind DESC"),
+    "windows": ("window_start DESC", "window"),
+    "late_events": ("batch_start DESC", "source"),
+    "quarantine": ("batch_start DESC", "source"),
+    "checks": ("batch_start DESC", "revision DESC", "stage", "expectation"),
+    "runs": ("batch_start DESC", "revision DESC"),
+}
+"""Every table that there is, and the order in which its rows come."""
+
+PARTITION = "day"
+EXACT_NAMES = "SET datafusion.sql_parser.enable_ident_normalization = false"
+TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--|/\*|\w+|\S")
+REFUSED = (";", "--", "/*", "'", '"', "`", "select")
+"""What a predicate has no use for; a quotation mark that stands alone was not closed."""
+
+
+def table_path(store: str, pipeline: str, *, table: str) -> str:
+    """Where a table lies: `<store>/<pipeline>/<table>`."""
+    return f"{store.rstrip('/')}/{pipeline}/{table}"
+
+
+def read_ledger(store: str, pipeline_name: str) -> list[LedgerRow]:
+    """All rows of the ledger; none when nothing has run yet."""
+    try:
+        runs = DeltaTable(table_path(store, pipeline_name, table="runs"))
+    except TableNotFoundError:
+        return []
+    rows = in_microseconds(_answer(runs, "SELECT * FROM rows"))
+    return [LedgerRow.of(row) for row in rows.to_pylist(maps_as_pydicts="strict")]
+
+
+def read_table(
+    store: str, pipeline_name: str, *, table: str, where: str | None = None, limit: int | None = None
+) -> pa.Table:
+    """The newest rows of a table that `where`, a SQL predicate, is true of; the partition column is left out.
+
+    Raises `CorrectTheCall` for a table that there is not, or not yet, and for a predicate that has no answer.
+    """
+    opened = _open(store, pipeline_name, table=table)
+    shown = [field for field in opened.schema().fields if field.name != PARTITION]
+    # Rows that are equally new come in the order of all else, so that the same question has the same answer.
+    others = [f'"{field.name}"' for field in shown if isinstance(field.type, PrimitiveType)]
+    order = ", ".join([*NEWEST_FIRST[table], *others])
+    columns = ", ".join(f'"{field.name}"' for field in shown)
+    some = "" if limit is None else f" LIMIT {limit}"
+    return _matching(opened, f"SELECT {columns}", where=where, rest=f" ORDER BY {order}{some}")
+
+
+def count_rows(store: str, pipeline_name: str, *, table: str, where: str | None = None) -> int:
+    """How many rows of a table `where` is true of."""
+    counted = _matching(
+        _open(store, pipeline_name, table=table), 'SELECT count(*) AS "rows"', where=where, rest=""
+    )
+    return int(counted["rows"][0].as_py())
+
+
+def in_microseconds(rows: pa.Table) -> pa.Table:
+    """The same rows with every instant as whole microseconds since 1970."""
+    for position, column in enumerate(rows.schema):
+        if pa.types.is_timestamp(column.type):
+            instants = rows.column(position).cast(pa.timestamp("us", tz=column.type.tz))
+            rows = rows.set_column(position, column.name, instants.cast(pa.int64()))
+    return rows
+
+
+def _open(store: str, pipeline_name: str, *, table: str) -> DeltaTable:
+    if table not in NEWEST_FIRST:
+        raise CorrectTheCall(f"there is no table `{table}`; there are {', '.join(NEWEST_FIRST)}")
+    path = table_path(store, pipeline_name, table=table)
+    try:
+        return DeltaTable(path)
+    except TableNotFoundError as error:
+        raise CorrectTheCall(
+            f"there is no table `{table}` of pipeline `{pipeline_name}` yet: nothing is at {path}. The "
+            "first batch makes it: run one, with `sash run`, or name the store that has it, with --store"
+        ) from error
+
+
+def _matching(opened: DeltaTable, select: str, *, where: str | None, rest: str) -> pa.Table:
+    if where is None:
+        return _answer(opened, f"{select} FROM rows{rest}")
+    _refuse_more_than_a_predicate(where)
+    try:
+        return _answer(opened, f"{select} FROM rows WHERE ({where}){rest}")
+    except DeltaError as error:
+        names = ", ".join(field.name for field in opened.schema().fields)
+        raise CorrectTheCall(
+            f"--where `{where}`: {_cause(error)}. Wanted is a SQL predicate like `event_count "
+            f"> 10 AND window_start >= '2013-01-31'`; the columns are {names}"
+        ) from error
+
+
+def _answer(opened: DeltaTable, sql: str) -> pa.Table:
+    builder = QueryBuilder().register("rows", opened)
+    builder.execute(EXACT_NAMES).read_all()
+    return pa.table(builder.execute(sql).read_all())
+
+
+def _cause(error: DeltaError) -> str:
+    """The first line of what is at the bottom of an error that DataFusion has wrapped."""
+    return str(error).split("caused by\n")[-1].splitlines()[0]
+
+
+def _refuse_more_than_a_predicate(where: str) -> None:
+    depth, refused = 0, None
+    for token in TOKEN.findall(where):
+        depth += (token == "(") - (token == ")")
+        if token.lower() in REFUSED or depth < 0:
+            refused = token
+            break
+    if refused is None and depth > 0:
+        refused = "("
+    if refused is not None or not where.strip():
+        found = f"`{refused}`" if refused else "nothing"
+        raise CorrectTheCall(
+            f"--where `{where}`: found {found} where it has no place; wanted is one SQL predicate over the "
+            "columns of a row, with its quotation marks and brackets closed, and no subquery"
+        )

@@ -1,0 +1,123 @@
+"""The small tables, written and read by delta-rs: milliseconds a commit, where Spark takes a second.
+
+What runs, who writes, how far substreams have come and what checks found are few rows in this process. A
+commit here is made against the version that was read, so that whoever comes second reads again and
+decides again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from typing import TypeVar
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError
+from pyspark.sql.types import DateType
+
+from pipelines.errors import RunAgain, WaitForTheBatch
+from pipelines.intervals import from_us
+from pipelines.store.fence import Fence
+from pipelines.store.reader import in_microseconds
+from pipelines.store.tables import PARTITIONED_BY, PROPERTIES, Columns, Store, schema_of
+
+Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
+Values = Mapping[str, Value]
+
+TRIES = 50
+ONCE = CommitProperties(max_commit_retries=0)
+
+Returned = TypeVar("Returned")
+
+
+def create(store: Store, table: str, *, columns: Columns) -> None:
+    """Make a table unless it is there. Any table: also the large ones, which Spark then writes."""
+    partitions = list(PARTITIONED_BY[table])
+    whole = {**columns, "day": DateType()} if "day" in partitions else columns
+    DeltaTable.create(
+        location(store, table),
+        schema=Schema.from_json(schema_of(whole).json()),
+        mode="ignore",
+        partition_by=partitions,
+        configuration=PROPERTIES,
+    )
+
+
+def read(opened: DeltaTable, *, where: list[tuple[str, str, date]] | None = None) -> list[dict[str, Value]]:
+    """The rows of a table as it was opened, or those that `where` is true of; instants are microseconds."""
+    rows = opened.to_pyarrow_table(filters=where)
+    return list(in_microseconds(rows).to_pylist(maps_as_pydicts="strict"))
+
+
+def open_table(store: Store, table: str) -> DeltaTable:
+    """The table as it now is."""
+    return DeltaTable(location(store, table))
+
+
+def append(opened: DeltaTable, rows: Iterable[Values]) -> None:
+    """Add rows. Raises `CommitFailedError` if anything was written since the table was opened."""
+    write_deltalake(opened, to_arrow(opened, rows), mode="append", commit_properties=ONCE)
+
+
+def overwrite(opened: DeltaTable, rows: Iterable[Values]) -> None:
+    """Let the table hold these rows alone. Raises `CommitFailedError` likewise."""
+    write_deltalake(opened, to_arrow(opened, rows), mode="overwrite", commit_properties=ONCE)
+
+
+def put(store: Store, table: str, *, rows: Sequence[Values], where: str, fence: Fence) -> None:
+    """Put rows in the place of those that match `where`, once per attempt; the rows have to match it too."""
+
+    def commit() -> None:
+        opened = open_table(store, table)
+        written = opened.transaction_version(fence.lane)
+        if written is not None and written > fence.attempt:
+            raise WaitForTheBatch(
+                f"table `{table}`: attempt {written} has taken over from this one, number "
+                f"{fence.attempt}, which has stopped and "
+                "changed nothing since. Look at the newer one; there is nothing to do here"
+            )
+        mark = CommitProperties(
+            app_transactions=[Transaction(fence.lane, fence.attempt)], max_commit_retries=0
+        )
+        write_deltalake(
+            opened, to_arrow(opened, rows), mode="overwrite", predicate=where, commit_properties=mark
+        )
+
+    retried(commit, table)
+
+
+def retried(commit: Callable[[], Returned], table: str) -> Returned:
+    """What `commit` returns; it is done again, from the reading on, as long as others commit before it."""
+    for _ in range(TRIES):
+        try:
+            return commit()
+        except CommitFailedError as conflict:
+            last = conflict
+    raise RunAgain(f"table `{table}`: {TRIES} tries met other writers; run the same command again") from last
+
+
+def to_arrow(opened: DeltaTable, rows: Iterable[Values]) -> pa.Table:
+    """Rows in the table's own schema; instants are given in microseconds, and what is not given is null."""
+    schema = pa.schema(opened.schema().to_arrow())
+    listed = [_dated(row) for row in rows]
+    columns = []
+    for column in schema:
+        values = [row.get(column.name) for row in listed]
+        if pa.types.is_timestamp(column.type):
+            columns.append(pa.array(values, pa.int64()).cast(column.type))
+        elif pa.types.is_map(column.type):
+            maps = [list(it.items()) if isinstance(it, Mapping) else None for it in values]
+            columns.append(pa.array(maps, column.type))
+        else:
+            columns.append(pa.array(values, column.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _dated(row: Values) -> Values:
+    return {**row, "day": from_us(int(str(row["batch_start"]))).date()} if "batch_start" in row else row
+
+
+def location(store: Store, table: str) -> str:
+    """The table's address as delta-rs writes it: Spark says `s3a` where all others say `s3`."""
+    return store.path(table).replace("s3a://", "s3://", 1)

@@ -1,0 +1,40 @@
+"""Predicates on batches and instants, as SQL that both Spark and delta-rs read alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.intervals import Interval, from_us
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """An instant as a SQL literal."""
+
+    us: int
+
+    def __str__(self) -> str:
+        # A string, for delta-rs has no literal that it would compare with a column of instants.
+        written = from_us(self.us).replace(tzinfo=None).isoformat(timespec="microseconds")
+        return f"'{written}Z'"
+
+
+def is_batch(batch: Interval) -> str:
+    """The predicate that a row is of this batch."""
+    return f"(batch_start = {Instant(batch.start_us)} AND batch_end = {Instant(batch.end_us)})"
+
+
+def is_inside(batch: Interval) -> str:
+    """The predicate that a row is of a batch inside this one, or of this one."""
+    return f"(batch_start >= {Instant(batch.start_us)} AND batch_end <= {Instant(batch.end_us)})"
+
+
+def on_days_of(batch: Interval) -> str:
+    """The predicate on the partition `day` of the tables that are cut by the start of the batch."""
+    first, last = (from_us(instant).date().isoformat() for instant in (batch.start_us, batch.end_us - 1))
+    return f"(day >= DATE '{first}' AND day <= DATE '{last}')"
+
+
+def text(value: str) -> str:
+    """A string as a SQL literal."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

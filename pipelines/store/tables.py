@@ -1,0 +1,171 @@
+"""The tables of a pipeline: their columns, where they lie, and how they are cut on disk.
+
+Delta, at `<store>/<pipeline>/<table>`. A table is partitioned by what its writers replace: so that two
+that write side by side name different partitions, and a late row rewrites the days that it falls on and
+no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+TEXT, LONG, INT, FLAG, INSTANT = StringType(), LongType(), IntegerType(), BooleanType(), TimestampType()
+
+Columns = Mapping[str, DataType]
+
+BATCH: Columns = {"batch_start": INSTANT, "batch_end": INSTANT}
+FRAME: Columns = {"grid": TEXT, "frame_start": INSTANT, "frame_end": INSTANT}
+BOUNDS: Columns = {"window": TEXT, "window_start": INSTANT, "window_end": INSTANT}
+
+RUNS: Columns = {
+    **BATCH,
+    "revision": INT,
+    "status": TEXT,
+    "spec_fingerprint": TEXT,
+    **dict.fromkeys(("ingested", "accepted", "late", "quarantined", "duplicates", "panes"), LONG),
+    "watermark_before": INSTANT,
+    "watermark_after": INSTANT,
+    "started_at": INSTANT,
+    "finished_at": INSTANT,
+    "stage_seconds": MapType(TEXT, DoubleType()),
+}
+ATTEMPTS: Columns = {
+    "attempt": LONG,
+    **BATCH,
+    "revision": INT,
+    **dict.fromkeys(("what", "stage", "source"), TEXT),
+    "counts": MapType(TEXT, LONG),
+    "seconds": DoubleType(),
+    "at": INSTANT,
+}
+WATERMARKS: Columns = {
+    "source": TEXT,
+    "substream": TEXT,
+    "newest_event_time": INSTANT,
+    "newest_arrival_time": INSTANT,
+    "watermark": INSTANT,
+    "is_idle": FLAG,
+    **BATCH,
+}
+QUARANTINE: Columns = {"record": TEXT, "rules": ArrayType(TEXT), "source": TEXT, **BATCH}
+CHECKS: Columns = {
+    **dict.fromkeys(("stage", "expectation", "column", "on_failure"), TEXT),
+    "success": FLAG,
+    "observed": TEXT,
+    "unexpected_count": LONG,
+    **BATCH,
+    "revision": INT,
+}
+
+PARTITIONED_BY = {
+    "partial_frames": ("source", "day"),
+    "frames": ("day",),
+    "watermarks": ("source", "day"),
+    "panes": ("day",),
+    "windows": ("day",),
+    "late_events": ("source", "day"),
+    "quarantine": ("source", "day"),
+    "checks": ("day",),
+    "runs": (),
+    "attempts": (),
+}
+DAY_OF = {"frames": "frame_start", "windows": "window_start"}
+"""Which instant a table's `day` is of; of the others, `batch_start`: they are replaced by batch."""
+
+PROPERTIES = {"delta.checkpointInterval": "100"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shapes:
+    """The columns that a spec gives its tables.
+
+    Of the key, of the parts of a state, of the results, of an event as read.
+    """
+
+    key: Columns
+    parts: Columns
+    results: Columns
+    event: Columns
+
+    def tables(self) -> dict[str, Columns]:
+        """Every table with its columns, in order, without `day`."""
+        frames = {**self.key, **FRAME, **self.parts, "event_count": LONG}
+        results = {**self.key, **BOUNDS, **self.results, "event_count": LONG}
+        return {
+            "runs": RUNS,
+            "attempts": ATTEMPTS,
+            "partial_frames": {**frames, "source": TEXT, **BATCH},
+            "frames": frames,
+            "watermarks": WATERMARKS,
+            "panes": {
+                **results,
+                "kind": TEXT,
+                "timing": TEXT,
+                "pane_index": INT,
+                **dict.fromkeys(("is_first", "is_final", "restated"), FLAG),
+                **BATCH,
+                "revision": INT,
+            },
+            "windows": {
+                **results,
+                "timing": TEXT,
+                "pane_index": INT,
+                "closes_at": INSTANT,
+                **BATCH,
+                "revision": INT,
+            },
+            "late_events": {
+                **self.event,
+                "window": TEXT,
+                "missed": LONG,
+                "kept": LONG,
+                "watermark": INSTANT,
+                "source": TEXT,
+                **BATCH,
+            },
+            "quarantine": QUARANTINE,
+            "checks": CHECKS,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where a pipeline's tables lie: `root` is `<store>/<pipeline>`, a path or URI that Spark can write."""
+
+    spark: SparkSession
+    root: str
+
+    def path(self, table: str) -> str:
+        return f"{self.root}/{table}"
+
+    def read(self, table: str) -> DataFrame:
+        """A table as it now is, with `day`."""
+        return self.spark.read.format("delta").load(self.path(table))
+
+
+def schema_of(columns: Columns) -> StructType:
+    """A Spark schema of these columns, all nullable."""
+    schema = StructType()
+    for name, kind in columns.items():
+        schema = schema.add(name, kind)
+    return schema
+
+
+def quote(name: str) -> str:
+    """A name as SQL takes it whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,145 @@
+"""Writes that can be repeated: each replaces what an earlier attempt at the same thing left.
+
+Every write carries a `Fence`: Delta keeps the highest attempt number that wrote in each lane and skips
+what comes with a lower or equal one, so that an attempt which was taken over and wakes up later changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from typing import TypeVar
+
+from delta.exceptions import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.errors import RunAgain
+from pipelines.store.fence import Fence
+from pipelines.store.tables import DAY_OF, PARTITIONED_BY, Store, quote
+
+CONFLICTS = (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+TRIES = 8
+PAUSE_SECONDS = 0.2
+TXN = "spark.databricks.delta.write"
+
+Returned = TypeVar("Returned")
+
+
+def append(store: Store, table: str, *, rows: DataFrame, fence: Fence) -> None:
+    """Add rows, unless this attempt or a later one has."""
+    writer = conform(store, table, rows=rows).write.format("delta").mode("append")
+    retried(lambda: writer.options(**fence.options()).save(store.path(table)), table)
+
+
+def replace(store: Store, table: str, *, rows: DataFrame, where: str, fence: Fence) -> None:
+    """Put rows in the place of those that match `where`. The rows have to match it too."""
+    writer = (
+        conform(store, table, rows=rows).write.format("delta").mode("overwrite").option("replaceWhere", where)
+    )
+    retried(lambda: writer.options(**fence.options()).save(store.path(table)), table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which rows new ones replace: those with the same `on` (nulls are equal), on `days` and no others."""
+
+    on: Sequence[str]
+    days: Sequence[date]
+
+
+def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fence) -> int:
+    """Put each row in its place; one without events takes away what stands there.
+
+    There may be one row at most for each `on`. Returns the number of rows that were put or taken away.
+    """
+    if not place.days:
+        return 0
+    same = " AND ".join(f"old.{quote(name)} <=> new.{quote(name)}" for name in place.on)
+    listed = ", ".join(f"DATE '{day.isoformat()}'" for day in place.days)
+    with viewed(conform(store, table, rows=rows)) as view, fenced(store, fence):
+        statement = (
+            f"MERGE INTO delta.{quote(store.path(table))} AS old USING {view} AS new "
+            f"ON old.day IN ({listed}) AND old.day = new.day AND {same} "
+            "WHEN MATCHED AND new.event_count = 0 THEN DELETE "
+            "WHEN MATCHED THEN UPDATE SET * "
+            "WHEN NOT MATCHED AND new.event_count > 0 THEN INSERT *"
+        )
+        metrics = retried(lambda: store.spark.sql(statement).collect(), table)
+    return int(metrics[0].num_affected_rows)
+
+
+def days_of(rows: DataFrame, instant: str) -> list[date]:
+    """The days that an instant of the rows falls on."""
+    days = rows.select(F.to_date(instant).alias("day")).distinct().orderBy("day").collect()
+    return [row.day for row in days]
+
+
+@contextmanager
+def viewed(rows: DataFrame) -> Iterator[str]:
+    """A name under which SQL knows the rows, for as long as it is needed."""
+    name = f"sash_{uuid.uuid4().hex}"
+    rows.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        rows.sparkSession.catalog.dropTempView(name)
+
+
+@contextmanager
+def fenced(store: Store, fence: Fence) -> Iterator[None]:
+    """Statements inside carry the fence, by the session's settings; afterwards none does."""
+    store.spark.conf.set(f"{TXN}.txnAppId", fence.lane)
+    store.spark.conf.set(f"{TXN}.txnVersion", str(fence.attempt))
+    try:
+        yield
+    finally:
+        store.spark.conf.unset(f"{TXN}.txnAppId")
+        store.spark.conf.unset(f"{TXN}.txnVersion")
+
+
+def retried(write: Callable[[], Returned], table: str) -> Returned:
+    """What `write` returns, tried again while other writers get in its way."""
+    for failures in range(TRIES):
+        try:
+            return write()
+        except CONFLICTS as conflict:
+            if failures == TRIES - 1:
+                what = type(conflict).__name__
+                raise RunAgain(
+                    f"table `{table}`: {TRIES} tries met other writers ({what}); run the same command again"
+                ) from conflict
+            time.sleep(PAUSE_SECONDS * 2**failures)
+    raise RunAgain(f"table `{table}`: not tried")
+
+
+def conform(store: Store, table: str, *, rows: DataFrame) -> DataFrame:
+    """The rows with exactly the table's columns, in its order and types; `day` is worked out."""
+    schema = store.read(table).schema
+    dated = rows
+    if "day" in PARTITIONED_BY[table]:
+        dated = rows.withColumn("day", F.to_date(DAY_OF.get(table, "batch_start")))
+    return dated.select(
+        *[F.col(quote(field.name)).cast(field.dataType).alias(field.name) for field in schema]
+    )

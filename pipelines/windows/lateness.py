@@ -1,0 +1,55 @@
+"""When windows close, and how many of an event's windows have closed before it came.
+
+A window is due when the watermark reaches its end, closed when it reaches its end and its allowed
+lateness. The final watermark, `LATEST_US`, closes every window, also one that ends after the last instant
+that can be written.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from pipelines.intervals import LATEST_US
+from pipelines.spec.model import Sliding
+from pipelines.windows.sliding import covered_by
+
+
+def closes_us(end_us: Column, allowed_lateness_us: int) -> Column:
+    """The watermark that closes a window: its end and its allowed lateness, at most the final one."""
+    return F.least(end_us + F.lit(allowed_lateness_us), F.lit(LATEST_US))
+
+
+def windows_missed(
+    instant_us: Column, sliding: Sliding, *, allowed_lateness_us: int, watermark_us: int | None
+) -> Column:
+    """How many of the windows over an instant had closed at that watermark. Without a watermark, none."""
+    if watermark_us is None:
+        return F.lit(0).cast("bigint")
+    if watermark_us >= LATEST_US:
+        return covered_by(instant_us, sliding).count
+    return closed_over(
+        instant_us, sliding, allowed_lateness_us=allowed_lateness_us, watermark_us=F.lit(watermark_us)
+    )
+
+
+def closed_over(
+    instant_us: Column, sliding: Sliding, *, allowed_lateness_us: int, watermark_us: Column
+) -> Column:
+    """The same where the watermark is a column, not the final one."""
+    covered = covered_by(instant_us, sliding)
+    last_closed_us = watermark_us - F.lit(allowed_lateness_us + sliding.size_us)
+    steps = F.call_function("div", last_closed_us - covered.first_us, F.lit(sliding.step_us)) + 1
+    closed = F.when(last_closed_us >= covered.first_us, F.least(steps, covered.count)).otherwise(F.lit(0))
+    # An event at or after the watermark misses nothing: most events leave here, before the divisions.
+    return F.when(instant_us >= watermark_us, F.lit(0)).otherwise(closed).cast("bigint")
+
+
+def windows_kept(
+    instant_us: Column, sliding: Sliding, *, allowed_lateness_us: int, watermark_us: int | None
+) -> Column:
+    """How many of the windows over an instant had not closed at that watermark."""
+    missed = windows_missed(
+        instant_us, sliding, allowed_lateness_us=allowed_lateness_us, watermark_us=watermark_us
+    )
+    return covered_by(instant_us, sliding).count - missed

@@ -1,0 +1,1 @@
+"""Tests of the gates: what is expected of rows, and who says so."""

@@ -1,0 +1,98 @@
+"""Data Docs are Great Expectations' own pages, of compiled rules too, and earlier runs stay in them."""
+
+from __future__ import annotations
+
+import html
+import re
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pipelines.checks.docs import build_docs
+from pipelines.checks.expectation import Expectation
+from pipelines.checks.results import Result, result_of_counts
+from pipelines.intervals import to_us
+
+# No session is needed, but the seconds that importing Great Expectations takes are.
+pytestmark = pytest.mark.spark
+
+AT_US = to_us(datetime(2013, 1, 8, 12, tzinfo=UTC))
+NOT_NULL = Expectation(
+    stage="events",
+    name="expect_column_values_to_not_be_null",
+    arguments=(("column", "origin"), ("notes", "an airport that we know")),
+    on_failure="quarantine",
+)
+PAIR = Expectation(
+    stage="events",
+    name="expect_column_pair_values_a_to_be_greater_than_b",
+    arguments=(("column_A", "landed"), ("column_B", "departed")),
+)
+MAXIMUM = Expectation(
+    stage="events",
+    name="expect_column_max_to_be_between",
+    arguments=(("column", "mean_delay"), ("max_value", 600)),
+)
+RESULTS = (
+    result_of_counts(NOT_NULL, 1000, unexpected=3),
+    result_of_counts(PAIR, 1000, unexpected=1, samples=("06:00, 07:00",)),
+    Result(expectation=MAXIMUM, column="mean_delay", success=False, observed="812.5"),
+)
+
+
+def built(folder: Path, run_name: str = "2013-01-01 to 2013-01-08", *, at_us: int = AT_US) -> Path:
+    return build_docs(
+        RESULTS, suite_name="airport_traffic.events", run_name=run_name, folder=folder, at_us=at_us
+    )
+
+
+def text_of(page: Path) -> str:
+    visible = re.sub(r"(?s)<(script|style).*?</\1>", "", page.read_text())
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", visible)))
+
+
+def test_the_page_tells_every_result_compiled_or_not(tmp_path: Path) -> None:
+    text = text_of(built(tmp_path))
+    assert "values must never be null. 3 unexpected values found. 0.3% of 1000 total rows." in text
+    assert "Values in landed must always be greater than those in departed . 1 unexpected" in text
+    assert "Sampled Unexpected Values 06:00, 07:00" in text
+    assert "maximum value must be less than or equal to 600 . 812.5" in text
+    assert "Status: Failed" in text
+
+
+def test_pages_of_earlier_runs_stay_and_the_index_lists_them(tmp_path: Path) -> None:
+    first = built(tmp_path, "first week")
+    second = built(tmp_path, "second week", at_us=AT_US + 1)
+    assert first.exists() and second.exists() and first != second
+    index = (tmp_path / "index.html").read_text()
+    for page in (first, second):
+        assert page.relative_to(tmp_path).as_posix() in index
+
+
+def test_the_suite_has_a_page_of_its_own(tmp_path: Path) -> None:
+    built(tmp_path)
+    (page,) = (tmp_path / "expectations").rglob("*.html")
+    assert "values must never be null." in text_of(page)
+    assert "an airport that we know" in text_of(page)
+
+
+def test_the_same_run_again_has_the_same_page(tmp_path: Path) -> None:
+    assert built(tmp_path) == built(tmp_path)
+    assert len(list((tmp_path / "validations").rglob("*.html"))) == 1
+
+
+def test_a_name_that_is_no_file_name_is_made_one(tmp_path: Path) -> None:
+    page = built(tmp_path, "[2013-01-01 00:00, 2013-01-08 00:00) ../profiling/1")
+    assert page.exists()
+    assert page.relative_to(tmp_path).parts[2] == "2013-01-01-00-00-2013-01-08-00-00-profiling-1"
+
+
+def test_pages_are_built_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*address: object) -> None:
+        raise AssertionError(f"a connection was tried: {address}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert built(tmp_path).exists()

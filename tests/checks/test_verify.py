@@ -1,0 +1,70 @@
+"""A rule about a column that is not there, or not of its kind, is refused before any row is read."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.checks.expectation import Expectation, freeze
+from pipelines.checks.verify import missing_columns, verify_rules
+
+BETWEEN = "expect_column_values_to_be_between"
+IN_SQL = {"condition_parser": "spark"}
+COLUMNS = ("origin", "dest", "distance")
+
+
+def expectation(name: str, **arguments: object) -> Expectation:
+    frozen = tuple((argument, freeze(value)) for argument, value in arguments.items())
+    return Expectation(stage="events", name=name, arguments=frozen, line=5)
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([], "origin STRING, dest STRING, distance INT, place STRUCT<lat: DOUBLE>")
+
+
+def test_a_column_that_is_not_there_is_told_with_those_that_are() -> None:
+    asked = [expectation("expect_column_values_to_not_be_null", column="orign")]
+    assert missing_columns(asked, COLUMNS) == (
+        "line 5: `expect_column_values_to_not_be_null`: the rows at stage events have no column `orign`; "
+        "did you mean `origin`?; they have origin, dest, distance",
+    )
+
+
+def test_each_of_several_columns_is_looked_for() -> None:
+    asked = [expectation("expect_compound_columns_to_be_unique", column_list=["origin", "at", "to"])]
+    assert len(missing_columns(asked, COLUMNS)) == 2
+
+
+def test_the_expectation_that_a_column_exists_is_not_refused_before_it_is_asked() -> None:
+    assert missing_columns([expectation("expect_column_to_exist", column="at")], COLUMNS) == ()
+
+
+def test_right_rules_have_no_problems(events: DataFrame) -> None:
+    asked = [
+        expectation(
+            BETWEEN, column="distance", min_value=1, row_condition="dest > 'A'", condition_parser="spark"
+        ),
+        expectation(BETWEEN, column="place.lat", min_value=-90),
+        expectation("expect_column_max_to_be_between", column="distance", max_value=1),
+    ]
+    assert verify_rules(events, asked) == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"column": "distanc"}, "have no column `distanc`"),
+        ({"column": "origin"}, "column `origin` is STRING; allowed are numbers and times"),
+        ({"column": "place.lon"}, "lon"),
+        ({"column": "distance", "row_condition": "dist > 1", **IN_SQL}, "`dist`"),
+        ({"column": "distance", "row_condition": "dest >", **IN_SQL}, "yntax"),
+        ({"column": "distance", "row_condition": "dest", **IN_SQL}, "BOOLEAN"),
+    ],
+)
+def test_a_problem_says_its_line_and_what_was_found(
+    events: DataFrame, arguments: dict[str, object], told: str
+) -> None:
+    (problem,) = verify_rules(events, [expectation(BETWEEN, min_value=1, **arguments)])
+    assert problem.startswith(f"line 5: `{BETWEEN}`")
+    assert told in problem

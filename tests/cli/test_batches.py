@@ -1,0 +1,87 @@
+"""Which batches a call means, and when they may run."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from pipelines.cli.arguments import read_arguments
+from pipelines.cli.batches import batches_of, confirm_final, described
+from pipelines.errors import CorrectTheCall
+from pipelines.intervals import Interval
+from tests.cli.conftest import Place, day, days
+
+
+def batches(place: Place, *words: str) -> list[Interval]:
+    return [*batches_of(read_arguments(["run", str(place.spec), *words]), place.pipeline, store=place.store)]
+
+
+def test_an_interval_is_one_batch_or_is_cut_into_several_of_which_the_last_may_be_shorter(place: Place):
+    interval = ("--from", "2024-01-01", "--to", "2024-01-06")
+    assert batches(place, *interval) == [days(1, 6)]
+    assert batches(place, *interval, "--every", "2 days") == [days(1, 3), days(3, 5), days(5, 6)]
+    assert batches(place, *interval, "--every", "9d") == [days(1, 6)]
+
+
+def test_instants_without_a_zone_are_utc_and_others_are_taken_to_it(place: Place):
+    assert batches(place, "--from", "2024-01-01T01:00+01:00", "--to", "2024-01-02T00:00") == [days(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("batch", "words"),
+    [
+        ((5, 6), ""),
+        ((2, 4), ", again"),
+        ((1, 2), ", older than the newest: a restatement"),
+        ((1, 5), ", in the place of 2"),
+    ],
+)
+def test_a_batch_is_named_with_what_its_running_means(batch: tuple[int, int], words: str, place: Place):
+    place.write_run(day(2), day(4), "published", fingerprint="f")
+    place.write_run(day(4), day(5), "published", fingerprint="f")
+    named = days(*batch)
+    assert described(place.pipeline, place.store, batch=named) == f"{named}{words}"
+
+
+def test_without_bounds_the_next_batch_is_run(place: Place):
+    assert batches(place) == [days(1, 2)]
+    place.write_run(day(1), day(4), "published", fingerprint="f")
+    assert batches(place) == [days(4, 5)]
+
+
+def test_without_bounds_nothing_is_run_that_has_not_ended(place: Place):
+    place.write_spec(("start: 2024-01-01", "start: 9000-01-01"))
+    said = place.sash("run")
+    assert (said.code, said.out) == (2, "")
+    assert "the next batch has not ended yet" in said.err
+    assert "--from 9000-01-01T00:00:00Z --to 9000-01-02T00:00:00Z" in said.err
+
+
+def test_without_bounds_and_schedule_the_first_batch_has_to_be_named(place: Place):
+    place.write_spec(("schedule: {start: 2024-01-01}\n", ""))
+    said = place.sash("run")
+    assert said.code == 2
+    assert "no batch of pipeline `rides` has run" in said.err and "with --from and --to" in said.err
+
+
+@pytest.mark.parametrize(
+    ("answer", "goes_on"), [("y\n", True), ("YES\n", True), ("\n", False), ("n\n", False), ("", False)]
+)
+def test_on_a_terminal_final_asks_first(
+    answer: str, goes_on: bool, place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    terminal = io.StringIO(answer)
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdin", terminal)
+    if goes_on:
+        confirm_final(place.pipeline, [days(1, 2)], yes=False)
+    else:
+        with pytest.raises(CorrectTheCall, match="nothing was run"):
+            confirm_final(place.pipeline, [days(1, 2)], yes=False)
+
+
+def test_final_does_not_ask_after_yes(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    confirm_final(place.pipeline, [days(1, 2)], yes=True)

@@ -1,0 +1,112 @@
+"""What is wrong with a call, or in the way of it: told before a Spark session is waited for."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+
+import pytest
+
+from pipelines.cli.batches import await_turn
+from pipelines.spec import state_fingerprint
+from tests.cli.conftest import Place, day, days
+
+FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--from", "2024-01-01"], "--from was given without --to"),
+        (["--to", "2024-01-01"], "--to was given without --from"),
+        (["--from", "2024-01-02", "--to", "2024-01-01"], "--from 2024-01-02 is not before --to 2024-01-01"),
+        (["--from", "2024-01-01", "--to", "2024-01-01"], "a batch is [from, to), and never empty"),
+        (
+            ["--from", "yesterday", "--to", "2024-01-01"],
+            "--from: found `yesterday`; allowed is an ISO 8601 instant",
+        ),
+        (["--from", "2024-01-01", "--to", "2024-02-30"], "--to: found `2024-02-30`"),
+        (["--from", "0001-01-01T00:00+05:00", "--to", "2024-01-01"], "allowed are the years 1 to 9999"),
+        (["--every", "1h"], "say --from and --to too"),
+        ([*FIRST, "--every", "soon"], "--every: found `soon`; allowed is like"),
+        ([*FIRST, "--every", "0 h"], "--every: found `0 h`; allowed is a length above zero"),
+        ([*FIRST, "--every", "1 month"], "months and years have no fixed length"),
+        ([*FIRST, "--watermark", "late"], "--watermark: found `late`"),
+        ([*FIRST, "--watermark", "2024-01-01", "--final"], "say one of them"),
+        ([*FIRST, "--rebuild"], "--rebuild is not built yet"),
+        ([*FIRST, "--final"], "nobody can be asked here, so say --yes too"),
+    ],
+)
+def test_a_run_is_refused_for(words: list[str], told: str, place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    said = place.sash("run", *words)
+    assert (said.code, said.out) == (2, "")
+    assert told in said.err and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["combine", "--source", "main"], "the stage combine is of all sources at once; leave --source out"),
+        (["accumulate", "--source", "bus"], "pipeline `rides` has no source `bus`; it has main"),
+    ],
+)
+def test_a_stage_is_refused_for(words: list[str], told: str, place: Place):
+    said = place.sash("stage", *words, *FIRST)
+    assert (said.code, said.out) == (2, "")
+    assert told in said.err
+
+
+def test_a_store_made_by_another_spec_is_refused(place: Place):
+    place.write_run(day(1), day(2), "published", fingerprint="another")
+    said = place.sash("run", "--from", "2024-01-02", "--to", "2024-01-03")
+    assert (said.code, said.out) == (2, "")
+    assert "made by another spec" in said.err
+
+
+@pytest.mark.parametrize("command", [("run",), ("stage", "accumulate")])
+def test_a_batch_that_overlaps_another_partly_conflicts(command: tuple[str, ...], place: Place):
+    place.write_run(day(1), day(3), "published", fingerprint=state_fingerprint(place.pipeline))
+    said = place.sash(*command, "--from", "2024-01-02", "--to", "2024-01-04")
+    assert (said.code, said.out) == (4, "")
+    assert "overlaps batch [2024-01-01 00:00, 2024-01-03 00:00) partly" in said.err
+
+
+def test_a_batch_that_covers_older_ones_needs_to_say_so(place: Place):
+    place.write_run(day(1), day(2), "published", fingerprint=state_fingerprint(place.pipeline))
+    said = place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03")
+    assert said.code == 4
+    assert "--replace" in said.err
+
+
+@pytest.mark.parametrize("status", ["running", "stopped", "failed"])
+def test_while_a_batch_is_unfinished_another_one_leaves_and_names_it(status: str, place: Place):
+    place.write_run(day(1), day(2), status, fingerprint=state_fingerprint(place.pipeline))
+    said = place.sash("run", "--from", "2024-01-02", "--to", "2024-01-03")
+    assert (said.code, said.out) == (4, "")
+    assert f"batch [2024-01-01 00:00, 2024-01-02 00:00) is unfinished (its status is {status})" in said.err
+
+
+def test_with_wait_it_goes_on_when_the_other_batch_is_done(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    fingerprint = state_fingerprint(place.pipeline)
+    place.write_run(day(1), day(2), "running", fingerprint=fingerprint)
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            place.write_run(day(1), day(2), "published", fingerprint=fingerprint, revision=1)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    await_turn(place.pipeline, place.store, batch=days(2, 3), replace=False, wait=True)
+    assert len(slept) == 2
+    assert capsys.readouterr().err == "waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) is running\n"
+
+
+def test_waiting_does_not_wait_for_a_conflict_to_go_away(place: Place):
+    place.write_run(day(1), day(3), "published", fingerprint=state_fingerprint(place.pipeline))
+    said = place.sash("run", "--from", "2024-01-02", "--to", "2024-01-04", "--wait")
+    assert said.code == 4

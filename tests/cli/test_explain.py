@@ -1,0 +1,86 @@
+"""`sash explain`: what a spec will do, in words that follow from it."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Place
+
+
+def section(page: str, title: str) -> str:
+    """The lines of one section of a page, blanks made single."""
+    lines = page.partition(f"\n{title}\n")[2].partition("\n\n")[0].splitlines()
+    return "\n".join(" ".join(line.split()) for line in lines)
+
+
+def test_frames_say_their_length_and_where_it_comes_from(place: Place):
+    said = place.sash("explain")
+    frames = section(said.out, "Frames")
+    assert (said.code, said.err) == (0, "")
+    assert "30 minutes long: the greatest common divisor of" in frames
+    assert "hourly size 1 hour" in frames
+    assert "rolling size 2 hours, step 30 minutes" in frames
+
+
+def test_an_offset_counts_among_the_lengths(place: Place):
+    place.write_spec(("{tumbling: 1 hour}", "{tumbling: 1 hour, offset: 20 minutes}"))
+    frames = section(place.sash("explain").out, "Frames")
+    assert "10 minutes long" in frames and "size 1 hour, offset 20 minutes" in frames
+
+
+def test_aggregates_say_their_parts(place: Place):
+    aggregates = section(place.sash("explain").out, "Aggregates")
+    assert "key: city" in aggregates
+    assert "rides count(*) all rides__rows where types are exact" in aggregates
+    assert "mean_fare avg(fare) all mean_fare__total, mean_fare__rows where types are exact" in aggregates
+
+
+def test_what_cannot_be_deducted_says_so_and_a_where_is_shown(place: Place):
+    place.write_spec(("{avg: fare}", '{max: fare, where: "fare > 5"}'))
+    aggregates = section(place.sash("explain").out, "Aggregates")
+    assert "mean_fare max(fare) fare > 5 mean_fare__extreme no" in aggregates
+
+
+def test_windows_say_how_they_are_put_together(place: Place):
+    windows = section(place.sash("explain").out, "Windows")
+    assert "hourly tumbling: size 1 hour recombine 1 2" in windows
+    assert "rolling sliding: size 2 hours, step 30 minutes recombine 4 4" in windows
+
+
+def test_a_size_that_is_no_multiple_of_the_step_has_two_answers(place: Place):
+    place.write_spec(("{sliding: 2 hours, step: 30 minutes}", "{sliding: 50 minutes, step: 20 minutes}"))
+    windows = section(place.sash("explain").out, "Windows")
+    assert "rolling sliding: size 50 minutes, step 20 minutes recombine 2 or 3 5" in windows
+
+
+def test_the_rules_of_time_are_told_of_each_source_and_window(place: Place):
+    place.write_spec(
+        ("  arrival_time: arrived\n", "  arrival_time: arrived\n  substream: city\n"),
+        (
+            "key: [city]",
+            "key: [city]\ntime: {max_disorder: 5 min, idle_after: 1 h, max_ahead: 2 h, "
+            "allowed_lateness: 1 d}",
+        ),
+    )
+    time = section(place.sash("explain").out, "Time")
+    watermark = "the newest event time seen − 5 minutes"
+    assert f"main each `city` {watermark} 1 hour without arrivals over 2 hours ahead of its arrival" in time
+    assert "when it is 1 day past the end" in place.sash("explain").out
+
+
+def test_the_tasks_are_drawn_with_a_branch_per_source(place: Place):
+    place.write_spec(("key: [city]", "sources: {east: {}, north: {}, west: {}}\nkey: [city]"))
+    tasks = place.sash("explain").out.split("\nTasks\n")[1].splitlines()
+    assert tasks[:3] == [
+        "  accumulate east  ─┐",
+        "  accumulate north ─┤─→ combine → finalise → publish",
+        "  accumulate west  ─┘",
+    ]
+    assert "  checks between them: none" in tasks
+
+
+def test_one_source_is_one_line_and_checks_are_counted(place: Place):
+    suite = "panes:\n  - expect_column_max_to_be_between: {column: mean_fare, max_value: 600}\n"
+    (place.home / "suite.yml").write_text(suite)
+    place.write_spec(("key: [city]", "key: [city]\nexpectations: suite.yml"))
+    tasks = place.sash("explain").out.split("\nTasks\n")[1].splitlines()
+    assert tasks[0] == "  accumulate main → combine → finalise → publish"
+    assert "  checks between them: 1 on panes" in tasks

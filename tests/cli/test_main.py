@@ -1,0 +1,90 @@
+"""`sash` as a process of its own: exit codes, what it loads, and how it is stopped."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.cli.arguments import read_arguments
+from pipelines.cli.run import interrupted
+from pipelines.spec import state_fingerprint
+from pipelines.store.reader import read_ledger
+from tests.cli.conftest import Place, day, days
+
+PROCESS = [sys.executable, "-c", "import sys; from pipelines.cli.main import main; sys.exit(main())"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["--help"], 0), (["run", "none.yml"], 2), (["status", "{spec}"], 0)]
+)
+def test_a_process_of_its_own_leaves_with_the_same_codes(words: list[str], code: int, place: Place):
+    called = [word.format(spec=place.spec) for word in words]
+    done = subprocess.run([*PROCESS, *called], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert (done.stdout != "") == (code == 0)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["status", "{spec}"], ["show", "{spec}", "windows"]])
+def test_a_command_that_needs_no_spark_loads_none(words: list[str], place: Place):
+    program = (
+        "import sys; from pipelines.cli.main import main\n"
+        "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "heavy = ('pyspark', 'great_expectations', 'airflow')\n"
+        "print([name for name in heavy if name in sys.modules], file=sys.stderr)"
+    )
+    called = [word.format(spec=place.spec) for word in words]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *called], capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_ctrl_c_leaves_with_130_and_a_word(place: Place):
+    place.write_run(day(1), day(2), "running", fingerprint=state_fingerprint(place.pipeline))
+    words = ["run", str(place.spec), "--from", "2024-01-02", "--to", "2024-01-03", "--wait"]
+    with subprocess.Popen([*PROCESS, *words], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("waiting: batch [2024-01-01 00:00")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        assert process.stderr.read() == "sash: interrupted\n"
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_spark_works_names_the_batch_and_what_takes_it_up_again(
+    place: Place, spark: SparkSession
+):
+    place.write_rides([("Bern", 10.0, day(1, 7), day(1, 8))])
+    words = ["run", str(place.spec), "--from", "2024-01-01", "--to", "2024-01-02", "--spark", "local[1]"]
+    with subprocess.Popen(
+        [*PROCESS, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == f"batch {days(1, 2)}\n"
+        while not read_ledger(place.store, "rides"):
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        said = process.stderr.read()
+    assert "sash: interrupted; batch [2024-01-01 00:00, 2024-01-02 00:00) is unfinished" in said
+    assert "Traceback" not in said
+
+
+def test_a_batch_that_is_interrupted_is_named_with_what_takes_it_up_again():
+    arguments = read_arguments(["run", "rides.yml", "--store", "here"])
+    paragraph = str(interrupted(arguments, days(1, 2)))
+    assert "batch [2024-01-01 00:00, 2024-01-02 00:00) is unfinished" in paragraph
+    again = "sash run rides.yml --from 2024-01-01T00:00:00Z --to 2024-01-02T00:00:00Z --store here"
+    assert f"`{again}`" in paragraph
+    assert read_arguments(again.split()[1:]).store == "here"
+
+
+def test_whoever_reads_the_output_may_stop_reading(place: Place):
+    command = f"set -o pipefail; {sys.executable} -c '{PROCESS[2]}' explain {place.spec} | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == "" and done.stdout.startswith("rides")

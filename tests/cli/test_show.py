@@ -1,0 +1,107 @@
+"""`sash show`: rows for people and for machines. The tables are written by delta-rs, as Spark writes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from pipelines.cli.show import SHOWN_ROWS
+from pipelines.store.reader import table_path
+from tests.cli.conftest import INSTANT, Place, day
+
+CITIES = ("Bern", None, 'Chur, "GR"')
+
+
+@pytest.fixture
+def shown(place: Place) -> Place:
+    """A place with 24 windows, an hour each; every third is of the null key."""
+    hours = range(24)
+    windows = {
+        "city": pa.array([CITIES[hour % 3] for hour in hours], pa.string()),
+        "window": ["hourly"] * 24,
+        "window_start": pa.array([day(1, hour) for hour in hours], INSTANT),
+        "mean_fare": pa.array([None if hour == 23 else hour / 3 for hour in hours], pa.float64()),
+        "event_count": pa.array([*hours], pa.int64()),
+    }
+    write_deltalake(table_path(place.store, "rides", table="windows"), pa.table(windows))
+    return place
+
+
+def test_a_table_shows_the_newest_rows_and_says_how_many_more_there_are(shown: Place):
+    said = shown.sash("show", "windows")
+    lines = said.out.splitlines()
+    assert said.code == 0
+    assert len(lines) == 2 + SHOWN_ROWS
+    assert lines[0].split() == ["city", "window", "window_start", "mean_fare", "event_count"]
+    assert lines[2].split() == ["Chur,", '"GR"', "hourly", "2024-01-01T23:00:00Z", "null", "23"]
+    assert lines[3].split() == ["null", "hourly", "2024-01-01T22:00:00Z", "7.333333333", "22"]
+    assert said.err.startswith("4 more; --limit says how many")
+
+
+def test_nothing_is_said_of_more_rows_where_there_are_none(shown: Place):
+    assert shown.sash("show", "windows", "--limit", "24").err == ""
+    assert shown.sash("show", "windows", "--where", "event_count >= 4").err == ""
+
+
+def test_a_predicate_chooses_and_counts(shown: Place):
+    said = shown.sash("show", "windows", "--where", "event_count < 10 AND city IS NULL", "--limit", "2")
+    assert [line.split()[-1] for line in said.out.splitlines()[2:]] == ["7", "4"]
+    assert said.err.startswith("1 more;")
+
+
+def test_no_rows_are_a_head_and_a_note(shown: Place):
+    said = shown.sash("show", "windows", "--where", "false")
+    assert (said.code, said.out.split()[0], said.err) == (0, "city", "no rows\n")
+
+
+def test_csv_has_all_rows_and_comes_back_as_it_was(shown: Place):
+    said = shown.sash("show", "windows", "--format", "csv")
+    rows = list(csv.reader(io.StringIO(said.out)))
+    assert rows[0] == ["city", "window", "window_start", "mean_fare", "event_count"]
+    assert len(rows) == 1 + 24
+    assert rows[1] == ['Chur, "GR"', "hourly", "2024-01-01T23:00:00Z", "", "23"]
+    assert rows[2] == ["", "hourly", "2024-01-01T22:00:00Z", repr(22 / 3), "22"]
+    assert said.err == ""
+
+
+def test_json_is_one_object_a_line(shown: Place):
+    said = shown.sash("show", "windows", "--format", "json", "--limit", "2")
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    assert [row["city"] for row in rows] == ['Chur, "GR"', None]
+    assert [row["mean_fare"] for row in rows] == [None, 22 / 3]
+    assert said.err.startswith("22 more;")
+
+
+def test_the_store_may_be_named_from_the_working_directory(shown: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(shown.home / "var")
+    assert shown.sash("show", "windows", "--store", "store").code == 0
+    assert shown.sash("show", "windows", "--store", "var/store").code == 2
+
+
+def test_the_store_of_the_environment_begins_at_the_home(shown: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir("/")
+    monkeypatch.setenv("SASH_STORE", "var/store")
+    assert shown.sash("show", "windows").code == 0
+    monkeypatch.setenv("SASH_STORE", "elsewhere")
+    assert shown.sash("show", "windows").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["pans"], "there is no table `pans`; there are partial_frames, frames, watermarks, panes, windows"),
+        (["panes"], "there is no table `panes` of pipeline `rides` yet"),
+        (["windows", "--where", "town = 'Bern'"], "the columns are city, window, window_start"),
+        (["windows", "--where", "true; DROP TABLE rows"], "found `;` where it has no place"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_in_a_paragraph(shown: Place, words: list[str], told: str):
+    said = shown.sash("show", *words)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("sash: ") and told in said.err
+    assert said.err.count("\n") == 1

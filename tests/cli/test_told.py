@@ -1,0 +1,42 @@
+"""Errors as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.cli.told import Interrupted, told
+from pipelines.errors import CorrectTheSpec, LookAtTheData
+
+JAVA = """An error occurred while calling o66.save.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times
+\tat org.apache.spark.scheduler.DAGScheduler.failJobAndIndependentStages(DAGScheduler.scala:2785)
+Caused by: org.apache.spark.SparkArithmeticException: [ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.arithmeticOverflowError(QueryExecutionErrors.scala:113)
+"""
+PLAIN_JAVA = """An error occurred while calling o9.load.
+: java.io.IOException: No space left on device
+\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)
+"""
+
+
+def test_an_error_of_ours_is_told_in_its_own_words():
+    assert told(LookAtTheData("speed is 900")) == "speed is 900"
+    assert told(CorrectTheSpec("a.yml", ("no key",))) == "a.yml: no key"
+    assert told(Interrupted("run it again")) == "run it again"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (JAVA, "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"),
+        (PLAIN_JAVA, "No space left on device"),
+        ("[A_CONDITION] it broke.\n\nJVM stacktrace:\norg.apache.X", "[A_CONDITION] it broke"),
+        ("list index out of range", "list index out of range"),
+        ("", "without a message"),
+    ],
+)
+def test_of_any_other_error_the_line_is_told_that_says_most(text: str, line: str):
+    paragraph = told(RuntimeError(text))
+    assert paragraph.startswith(f"RuntimeError: {line}; ")
+    assert "--debug" in paragraph
+    assert "\n" not in paragraph and "\tat " not in paragraph

@@ -1,0 +1,122 @@
+"""`sash validate`: all that is wrong, and what could not be told yet."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.cli.conftest import Place, day
+
+RIDES = [("Bern", 12.0, day(1, 8), day(1, 9))]
+
+UNKNOWN = """\
+events:
+  - expect_column_values_to_not_be_nul: {column: city}
+"""
+MISFIT = """\
+events:
+  - expect_column_values_to_not_be_null: {column: town}
+panes:
+  - expect_column_max_to_be_between: {column: max_fare, max_value: 600}
+"""
+
+WRONG = {
+    "an unknown column": (
+        ("{avg: fare}", "{avg: fair}"),
+        ("aggregate `mean_fare`", "`fair`", "its columns are city"),
+    ),
+    "an unknown key": (("key: [city]", "key: [town]"), ("key `town` is no column of it",)),
+    "an expression that does not parse": (
+        ("{avg: fare}", "{avg: fare +}"),
+        ("`fare +` does not parse as SQL",),
+    ),
+    "a wrong type": (("{avg: fare}", "{avg: city}"), ("`city` is STRING; allowed is a number",)),
+    "a time that is none": (
+        ("event_time: at", "event_time: fare"),
+        ("event_time", "is DOUBLE; allowed is TIMESTAMP"),
+    ),
+    "a reserved name": (
+        ("  arrival_time: arrived\n", "  arrival_time: arrived\n  select: {window: fare}\n"),
+        ("`window` is the name of one of Sash's own columns",),
+    ),
+}
+
+
+def test_without_data_the_rest_is_checked_and_it_is_said_what_was_not(place: Place):
+    said = place.sash("validate")
+    assert (said.code, said.err) == (0, "")
+    assert "not checked: columns and expressions of source `main`: there is no file at" in said.out
+    assert said.out.splitlines()[-1].endswith(
+        "rides.yml is valid: 1 source, 2 aggregates, 2 windows, 0 expectations"
+    )
+
+
+def test_what_is_unwise_is_warned_of(place: Place):
+    place.write_spec(("{tumbling: 1 hour}", "{sliding: 1 hour, step: 7 s}"))
+    said = place.sash("validate")
+    assert said.code == 0
+    assert said.out.startswith("warning: frames are 1 second long, tiny beside")
+
+
+def test_a_spec_that_fits_its_data_is_valid(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    said = place.sash("validate")
+    assert (said.code, said.err) == (0, "")
+    assert "not checked" not in said.out
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_spec_that_does_not_fit_its_data_is_refused_for(case: str, place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    change, told = WRONG[case]
+    place.write_spec(change)
+    said = place.sash("validate")
+    assert (said.code, said.out) == (2, "")
+    assert all(words in said.err for words in told), said.err
+    assert "\tat " not in said.err and "JVM" not in said.err
+
+
+def test_a_format_that_there_is_not_is_told_in_a_paragraph(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    place.write_spec(("format: parquet", "format: parket"))
+    said = place.sash("validate")
+    assert said.code in (1, 2)
+    assert "parket" in said.err
+    assert said.err.count("\n") == 1 and "\tat " not in said.err
+
+
+def test_problems_of_spec_and_expectations_are_told_together(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    place.write_spec(("{avg: fare}", "{avg: fair}"), ("key: [city]", "key: [city]\nexpectations: suite.yml"))
+    (place.home / "suite.yml").write_text(UNKNOWN)
+    said = place.sash("validate")
+    assert said.code == 2
+    assert said.err.startswith("sash: rides.yml has 2 problems:")
+    assert "suite.yml, line 2: there is no expectation `expect_column_values_to_not_be_nul`" in said.err
+    assert "`fair`" in said.err
+
+
+def test_expectations_about_columns_that_are_not_there_are_refused(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    place.write_spec(("key: [city]", "key: [city]\nexpectations: suite.yml"))
+    (place.home / "suite.yml").write_text(MISFIT)
+    said = place.sash("validate")
+    assert said.code == 2
+    assert "suite.yml, line 2: " in said.err and "have no column `town`" in said.err
+    assert "suite.yml, line 4: " in said.err and "have no column `max_fare`" in said.err
+
+
+def test_a_suite_that_cannot_be_read_does_not_hide_the_rest(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    place.write_spec(("{avg: fare}", "{avg: fair}"), ("key: [city]", "key: [city]\nexpectations: suite.yml"))
+    (place.home / "suite.yml").write_text("evnts: []\n")
+    said = place.sash("validate")
+    assert said.code == 2
+    assert "unknown stage `evnts`" in said.err and "`fair`" in said.err
+
+
+def test_an_expectations_file_that_is_not_there_is_a_problem(place: Place):
+    place.write_spec(("key: [city]", "key: [city]\nexpectations: suite.yml"))
+    said = place.sash("validate")
+    assert said.code == 2
+    assert "suite.yml" in said.err

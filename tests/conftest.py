@@ -1,0 +1,39 @@
+"""One Spark session for all tests, made for small work; whoever uses it is marked `spark`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.session import open_session
+
+SMALL_WORK = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    # Compiling a plan costs more than running it on ten rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A local session with Delta, as `open_session` makes it, with few partitions."""
+    # Half of a short session's time is a compiler that works for a long one.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    session = open_session("local[2]")
+    for name, value in SMALL_WORK.items():
+        session.conf.set(name, value)
+    yield session
+    session.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark by what a test uses, so that no test can forget it."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)

@@ -1,0 +1,52 @@
+"""Which windows a batch is about, by their ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.finalise.concern import concern_of
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
+from pipelines.spec.model import Session, Sliding, Window
+
+WINDOW = Window(name="w", shape=Sliding(size_us=20, step_us=10), allowed_lateness_us=5)
+
+
+#   event time   0----10----20----30----40----50
+#   watermarks               |before     |after
+#   due                       (20 … 40]
+#   open, late           (15 … 20]
+def test_windows_between_the_watermarks_are_due_and_those_behind_are_open_for_their_lateness() -> None:
+    concern = concern_of(WINDOW, before_us=20, after_us=40, restated=False)
+    assert (concern.due_after_us, concern.due_until_us, concern.open_after_us) == (20, 40, 15)
+
+
+def test_a_restatement_is_about_closed_windows_too() -> None:
+    assert concern_of(WINDOW, before_us=20, after_us=40, restated=True).open_after_us is None
+
+
+def test_after_the_final_watermark_no_window_is_open() -> None:
+    concern = concern_of(WINDOW, before_us=LATEST_US, after_us=LATEST_US, restated=False)
+    assert concern.open_after_us == LATEST_US
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "touched", "needed"),
+    [
+        (20, 40, [], [Interval(0, 40)]),
+        (20, 20, [], []),
+        (20, 20, [Interval(100, 110)], [Interval(80, 130)]),
+        (20, 40, [Interval(30, 40)], [Interval(0, 60)]),
+        (None, 40, [], [Interval(EARLIEST_US, 40)]),
+        (None, None, [], []),
+        (None, None, [Interval(0, 10)], [Interval(-20, 30)]),
+    ],
+)
+def test_the_frames_needed_are_those_under_due_and_touched_windows(
+    before: int | None, after: int | None, touched: list[Interval], needed: list[Interval]
+) -> None:
+    assert concern_of(WINDOW, before_us=before, after_us=after, restated=False).frames(touched) == needed
+
+
+def test_a_window_without_a_grid_is_not_for_frames() -> None:
+    with pytest.raises(TypeError, match="not aligned"):
+        concern_of(Window(name="s", shape=Session(gap_us=1)), before_us=None, after_us=None, restated=False)

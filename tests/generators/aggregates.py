@@ -1,0 +1,43 @@
+"""The aggregates that generated pipelines compute, each in the oracle's words and as SQL."""
+
+from __future__ import annotations
+
+from tests.oracle import Aggregate
+
+Column = str
+
+
+def is_positive(row) -> bool | None:
+    return None if row["number"] is None else row["number"] > 0
+
+
+def is_cheap(row) -> bool | None:
+    return None if row["money"] is None else row["money"] < 1
+
+
+CATALOGUE = (
+    Aggregate(name="rows", op="count"),
+    Aggregate(name="numbers", op="count", of="number"),
+    Aggregate(name="total", op="sum", of="number"),
+    Aggregate(name="mean", op="avg", of="number"),
+    Aggregate(name="least", op="min", of="number"),
+    Aggregate(name="cost", op="sum", of="money"),
+    Aggregate(name="mean_cost", op="avg", of="money"),
+    Aggregate(name="dearest", op="max", of="money"),
+    Aggregate(name="length", op="sum", of="real"),
+    Aggregate(name="longest", op="max", of="real"),
+    Aggregate(name="positive", op="count", where=is_positive),
+    Aggregate(name="cheap_total", op="sum", of="number", where=is_cheap),
+)
+
+CONDITIONS = {is_positive: "number > 0", is_cheap: "money < 1"}
+
+
+def expression_of(aggregate: Aggregate) -> Column:
+    """What the aggregate is of, as SQL."""
+    return "*" if aggregate.of is None else aggregate.of
+
+
+def condition_of(aggregate: Aggregate) -> str | None:
+    """The aggregate's condition as SQL."""
+    return None if aggregate.where is None else CONDITIONS[aggregate.where]

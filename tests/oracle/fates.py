@@ -1,0 +1,73 @@
+"""Which rows a batch has, and what becomes of each: accepted, late or quarantined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tests.oracle.model import Batch, Event, Pipeline
+from tests.oracle.watermarks import source_named
+from tests.oracle.windows import missed_and_kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """An event that a window definition lost: how many of its windows were closed, how many were not."""
+
+    event: Event
+    window: str
+    missed: int
+    kept: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fates:
+    """The rows of a batch, each in one of three lists, by id; and what windows lost of those that passed."""
+
+    accepted: list[Event]
+    late: list[Event]
+    quarantined: list[Event]
+    losses: list[Loss]
+
+    @property
+    def ingested(self) -> list[Event]:
+        return [*self.accepted, *self.late, *self.quarantined]
+
+
+def rows_of(events: Iterable[Event], batch: Batch, taken: set[int]) -> list[Event]:
+    """The rows that arrive in the batch; rows without any time, unless an earlier batch has taken them."""
+    mine = []
+    for event in events:
+        arrives = event.arrives_us
+        if arrives is None:
+            if event.id not in taken:
+                mine.append(event)
+        elif batch.start <= arrives < batch.end:
+            mine.append(event)
+    return mine
+
+
+def judge(rows: Iterable[Event], pipeline: Pipeline, watermark: int | None) -> Fates:
+    """Each row's fate by the watermark before the batch, and by nothing in the batch."""
+    fates = Fates(accepted=[], late=[], quarantined=[], losses=[])
+    for event in sorted(rows, key=lambda row: row.id):
+        if is_broken(event, pipeline):
+            fates.quarantined.append(event)
+            continue
+        missed_all, kept_all = 0, 0
+        for window in pipeline.windows:
+            missed, kept = missed_and_kept(event.event_us, window, watermark)
+            if missed:
+                fates.losses.append(Loss(event=event, window=window.name, missed=missed, kept=kept))
+            missed_all, kept_all = missed_all + missed, kept_all + kept
+        is_late = missed_all > 0 and kept_all == 0
+        (fates.late if is_late else fates.accepted).append(event)
+    return fates
+
+
+def is_broken(event: Event, pipeline: Pipeline) -> bool:
+    """No event time, or one too far ahead of its arrival."""
+    if event.event_us is None:
+        return True
+    ahead = source_named(pipeline, event.source).max_ahead
+    return ahead is not None and event.event_us - event.arrives_us > ahead

@@ -1,0 +1,114 @@
+"""Batch after batch through the whole walk, keeping every event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tests.oracle.fates import Fates, judge, rows_of
+from tests.oracle.model import Batch, Event, Pipeline
+from tests.oracle.panes import Moment, Pane, publish
+from tests.oracle.watermarks import Standing, Substream, pipeline_watermark, standings_after
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of a batch, in its newest revision."""
+
+    batch: Batch
+    revision: int
+    fates: Fates
+    judged_by: int | None
+    standings: dict[Substream, Standing]
+    watermark_before: int | None
+    watermark_after: int | None
+    panes: int
+
+    def says_the_same(self, other: Outcome) -> bool:
+        """Whether two revisions had the same rows and did the same with them."""
+        mine = (self.fates, self.standings, self.watermark_after)
+        return mine == (other.fates, other.standings, other.watermark_after)
+
+
+@dataclass(kw_only=True)
+class Walk:
+    """A pipeline and what it has done: `outcomes` by the bounds of the batch, `ledger` with all revisions."""
+
+    pipeline: Pipeline
+    outcomes: dict[tuple[int, int], Outcome] = field(default_factory=dict)
+    ledger: list[Outcome] = field(default_factory=list)
+    panes: list[Pane] = field(default_factory=list)
+
+    def run(self, batch: Batch, events: Iterable[Event]) -> None:
+        """Run a batch, of the rows that the input holds now. The same again changes nothing."""
+        fresh = self._judged(batch, events)
+        known = self.outcomes.get(batch.bounds)
+        if known is not None and fresh.says_the_same(known):
+            return
+        touching = [*fresh.fates.accepted, *(known.fates.accepted if known else [])]
+        moment = Moment(
+            before=self.watermark,
+            after=max((it for it in (self.watermark, fresh.watermark_after) if it is not None), default=None),
+            batch=batch,
+            revision=fresh.revision,
+            restated=known is not None or any(end > batch.start for _, end in self.outcomes),
+        )
+        self.outcomes[batch.bounds] = fresh
+        panes = publish(self.pipeline, self.accepted, touching, moment=moment, earlier=self.panes)
+        self.panes += panes
+        self.ledger.append(Outcome(**{**vars(fresh), "panes": len(panes)}))
+
+    @property
+    def accepted(self) -> list[Event]:
+        """All events that count, of all batches."""
+        return [event for outcome in self.outcomes.values() for event in outcome.fates.accepted]
+
+    @property
+    def watermark(self) -> int | None:
+        """The watermark in force: that of the batch that ends last."""
+        if not self.outcomes:
+            return None
+        return max(self.outcomes.values(), key=lambda outcome: outcome.batch.end).watermark_after
+
+    def _judged(self, batch: Batch, events: Iterable[Event]) -> Outcome:
+        """What comes of the batch, by what stood before it."""
+        known = self.outcomes.get(batch.bounds)
+        before = [it for it in self.outcomes.values() if it.batch.end <= batch.start]
+        previous = max(before, key=lambda outcome: outcome.batch.end, default=None)
+        stood = previous.watermark_after if previous else None
+        judged_by = None if batch.ignore_lateness else stood
+        fates = judge(rows_of(events, batch, self._taken(batch)), self.pipeline, judged_by)
+        standings = standings_after(
+            self.pipeline, batch, [*fates.accepted, *fates.late], previous.standings if previous else {}
+        )
+        return Outcome(
+            batch=batch,
+            revision=known.revision + 1 if known else 0,
+            fates=fates,
+            judged_by=judged_by,
+            standings=standings,
+            watermark_before=stood,
+            watermark_after=self._watermark_after(
+                batch, standings, known.watermark_after if known else stood
+            ),
+            panes=0,
+        )
+
+    def _watermark_after(
+        self, batch: Batch, standings: dict[Substream, Standing], before: int | None
+    ) -> int | None:
+        """No watermark goes back, so neither does one that a restatement puts before later ones."""
+        first = min([batch.start, *(start for start, _ in self.outcomes)])
+        reached = pipeline_watermark(
+            self.pipeline, batch, before=before, standings=standings, first_start=first
+        )
+        after = [it for it in self.outcomes.values() if it.batch.start >= batch.end]
+        following = min(after, key=lambda outcome: outcome.batch.end, default=None)
+        if following is None or following.watermark_after is None or reached is None:
+            return reached
+        return min(reached, following.watermark_after)
+
+    def _taken(self, batch: Batch) -> set[int]:
+        """The rows that other batches have quarantined."""
+        others = [outcome for bounds, outcome in self.outcomes.items() if bounds != batch.bounds]
+        return {event.id for outcome in others for event in outcome.fates.quarantined}

@@ -1,0 +1,89 @@
+"""Which batch a run is for: the params say, else the data interval, else the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pipelines.intervals import Interval, to_us
+from pipelines.orchestration.batches import batch_of, data_interval, hand_on, on_schedule, taken
+from pipelines.orchestration.params import Wishes
+from pipelines.spec import Pipeline, Schedule, load
+
+DAY_US = 86_400_000_000
+WEEK_US = 7 * DAY_US
+
+
+def day(number: int) -> datetime:
+    return datetime(2013, 1, number, tzinfo=UTC)
+
+
+def days(first: int, last: int) -> Interval:
+    """From the beginning of one day of January 2013 to that of another."""
+    return Interval(to_us(day(first)), to_us(day(last)))
+
+
+@pytest.fixture
+def pipeline(spec: Path) -> Pipeline:
+    return load(spec)
+
+
+def test_params_win_over_the_data_interval(pipeline: Pipeline) -> None:
+    wishes = Wishes(batch=days(1, 3))
+    assert batch_of(wishes, days(5, 6), pipeline=pipeline, following=lambda: days(8, 9)) == days(1, 3)
+
+
+def test_the_data_interval_wins_over_the_ledger(pipeline: Pipeline) -> None:
+    assert batch_of(Wishes(), days(5, 6), pipeline=pipeline, following=lambda: days(8, 9)) == days(5, 6)
+
+
+def test_with_neither_it_is_the_next_by_the_ledger(pipeline: Pipeline) -> None:
+    assert batch_of(Wishes(), None, pipeline=pipeline, following=lambda: days(8, 9)) == days(8, 9)
+
+
+@pytest.mark.parametrize("run_type", ["scheduled", "backfill"])
+def test_scheduled_and_backfilled_runs_have_a_data_interval(run_type: str) -> None:
+    assert data_interval(run_type, day(1), end=day(2)) == days(1, 2)
+
+
+@pytest.mark.parametrize("run_type", ["manual", "asset_triggered", "operator_triggered"])
+def test_a_run_that_was_triggered_has_none_whatever_airflow_says(run_type: str) -> None:
+    assert data_interval(run_type, day(1), end=day(2)) is None
+
+
+def test_the_kinds_of_runs_are_spelled_as_airflow_spells_them() -> None:
+    from airflow.utils.types import DagRunType
+
+    assert data_interval(DagRunType.SCHEDULED, day(1), end=day(2)) == days(1, 2)
+    assert data_interval(DagRunType.BACKFILL_JOB, day(1), end=day(2)) == days(1, 2)
+    assert data_interval(DagRunType.MANUAL, day(1), end=day(2)) is None
+
+
+def test_the_empty_interval_of_a_cron_trigger_is_none() -> None:
+    assert data_interval("scheduled", day(1), end=day(1)) is None
+    assert data_interval("scheduled", None, end=None) is None
+
+
+def test_an_interval_off_the_grid_moves_back_onto_it(pipeline: Pipeline) -> None:
+    #  schedule   Tue 1 |-------| Tue 8 |-------| Tue 15       Airflow's weeks begin on Thursdays, as 1970 did
+    #  interval     Thu 3 |-------| Thu 10
+    weekly = replace(pipeline, batch_us=WEEK_US, schedule=Schedule(start_us=to_us(day(1))))
+    assert on_schedule(days(3, 10), weekly) == days(1, 8)
+    assert on_schedule(days(8, 15), weekly) == days(8, 15)
+    assert on_schedule(Interval(days(8, 15).start_us - 1, days(8, 15).end_us - 1), weekly) == days(1, 8)
+
+
+def test_an_interval_of_another_length_is_taken_as_it_is(pipeline: Pipeline) -> None:
+    weekly = replace(pipeline, batch_us=WEEK_US, schedule=Schedule(start_us=to_us(day(1))))
+    assert on_schedule(days(3, 4), weekly) == days(3, 4)
+
+
+@pytest.mark.parametrize(
+    "wishes", [Wishes(), Wishes(watermark_us=-1, final=True), Wishes(watermark_us=1_000_001, replace=True)]
+)
+def test_what_is_handed_on_is_what_is_taken_to_the_microsecond(wishes: Wishes) -> None:
+    batch = Interval(-1, 1_357_000_000_000_001)
+    assert taken(hand_on(batch, wishes)) == (batch, replace(wishes, batch=batch))

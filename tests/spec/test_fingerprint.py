@@ -1,0 +1,80 @@
+"""Fingerprints change with what they stand for, and with nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.spec import fingerprint, state_fingerprint
+from tests.spec.conftest import SPEC, Read
+
+COUNT, WINDOW, KEY = "rides: count", "{tumbling: 1 hour}", "key: [city]"
+
+KEEPS_STATE = [
+    ("path: data/rides", "path: elsewhere"),
+    ("event_time: at", "event_time: at, max_disorder: 1 hour"),
+    (KEY, f"{KEY}\ndescription: other words"),
+    (KEY, f"{KEY}\nschedule: {{start: 2013-01-01}}"),
+    (KEY, f"{KEY}\nexpectations: other.yml"),
+    (KEY, f"{KEY}\ntime: {{batch: 7 days, allowed_lateness: 1 day}}"),
+    (WINDOW, "{tumbling: 1 hour, allowed_lateness: 1 day}"),
+    (WINDOW, "{sliding: 1 hour, step: 1 hour}"),
+    (WINDOW, "{tumbling: 60 minutes}"),
+]
+CHANGES_STATE = [
+    (KEY, "key: [city, driver]"),
+    (KEY, "key: []"),
+    (COUNT, "trips: count"),
+    (COUNT, "rides: {sum: fare}"),
+    (COUNT, "rides: {count: '*', where: 'fare > 0'}"),
+    (COUNT, "rides: count\n  fares: {sum: fare}"),
+    (WINDOW, "{tumbling: 2 hours}"),
+    (WINDOW, "{tumbling: 1 hour, offset: 5 minutes}"),
+    ("hourly:", "by_hour:"),
+]
+
+
+@pytest.mark.parametrize("change", KEEPS_STATE)
+def test_what_frames_do_not_hold_keeps_the_fingerprint_of_the_state(
+    change: tuple[str, str], read: Read
+) -> None:
+    assert state_fingerprint(read(change)) == state_fingerprint(read())
+
+
+@pytest.mark.parametrize("change", CHANGES_STATE)
+def test_what_frames_and_windows_hold_changes_both_fingerprints(change: tuple[str, str], read: Read) -> None:
+    before, after = read(), read(change)
+    assert state_fingerprint(after) != state_fingerprint(before)
+    assert fingerprint(after) != fingerprint(before)
+
+
+def test_anything_that_is_said_changes_the_fingerprint_of_the_whole(read: Read) -> None:
+    assert fingerprint(read(("path: data/rides", "path: elsewhere"))) != fingerprint(read())
+
+
+def test_the_order_of_mappings_and_the_place_of_the_file_change_none(read: Read, tmp_path: Path) -> None:
+    several = SPEC.replace(COUNT, f"{COUNT}\n  fares: {{sum: fare, where: 'fare > 0'}}")
+    turned = several.replace(COUNT, "").replace(
+        "aggregates:\n", "aggregates:\n  fares: {where: 'fare > 0', sum: fare}\n"
+    )
+    turned = turned.replace("  fares: {sum: fare, where: 'fare > 0'}", f"  {COUNT}")
+    one, other = read(text=several), read(text=turned)
+    assert [aggregate.name for aggregate in one.aggregates] != [
+        aggregate.name for aggregate in other.aggregates
+    ]
+    assert (fingerprint(one), state_fingerprint(one)) == (fingerprint(other), state_fingerprint(other))
+
+
+def test_fingerprints_are_the_same_in_another_process(read: Read) -> None:
+    pipeline = read()
+    program = (
+        "import sys, pathlib; from pipelines.spec import load, fingerprint, state_fingerprint; "
+        "it = load(pathlib.Path(sys.argv[1])); print(fingerprint(it), state_fingerprint(it))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(pipeline.path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [fingerprint(pipeline), state_fingerprint(pipeline)]

@@ -1,0 +1,62 @@
+"""Which paths a path stands for over a batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.errors import CorrectTheCall
+from pipelines.intervals import Interval
+from pipelines.spec import expand_paths, parse_instant
+from pipelines.spec.paths import path_problems
+
+
+def batch(start: str, end: str) -> Interval:
+    return Interval(parse_instant(start), parse_instant(end))
+
+
+CASES = [
+    # the end of the batch is not in it
+    ("d={from:%Y-%m-%d}", "2013-01-01", "2013-01-03", ("d=2013-01-01", "d=2013-01-02")),
+    # a batch that begins and ends within a day takes the whole days that it touches
+    ("{from:%d}", "2013-01-01T23:30", "2013-01-02T00:30", ("01", "02")),
+    ("{from:%d}", "2013-01-01T23:30", "2013-01-02T00:00", ("01",)),
+    ("{from:%d}", "2013-01-01T23:30", "2013-01-02T00:00:00.000001", ("01", "02")),
+    ("{from:%d}/{from:%H}", "2013-01-01T23:00", "2013-01-02T01:00", ("01/23", "02/00")),
+    ("{from:%Y}", "2012-12-31", "2013-01-02", ("2012", "2013")),
+    ("{from:%Y-%m}", "2013-01-31", "2013-03-01", ("2013-01", "2013-02")),
+    ("{from:%H%M}", "2013-01-01T00:58:30", "2013-01-01T01:00:30", ("0058", "0059", "0100")),
+    ("{from:%F}", "1969-12-31", "1970-01-02", ("1969-12-31", "1970-01-01")),
+    ("{from:%Y}", "0001-01-01", "0001-01-02", ("0001",)),
+    ("m={from:%-m}", "2013-01-01", "2013-01-02", ("m=1",)),
+    ("{from:%j}", "2013-02-01", "2013-02-02", ("032",)),
+    ("{from:%G-W%V-%u}", "2013-01-01", "2013-01-02", ("2013-W01-2",)),
+    ("{from:100%%%d}", "2013-01-01", "2013-01-02", ("100%01",)),
+    ("until={to:%Y-%m-%d}", "2013-01-01", "2013-01-03", ("until=2013-01-03",)),
+    ("{from:%d}-{to:%d}", "2013-01-01", "2013-01-03", ("01-03", "02-03")),
+    ("data/*/part-[0-9]*.{csv,tsv}", "2013-01-01", "2013-01-03", ("data/*/part-[0-9]*.{csv,tsv}",)),
+]
+
+
+@pytest.mark.parametrize(("path", "start", "end", "paths"), CASES)
+def test_a_path_stands_for_every_value_that_its_format_takes_over_the_batch(
+    path: str, start: str, end: str, paths: tuple[str, ...]
+) -> None:
+    assert expand_paths(path, batch(start, end)) == paths
+
+
+def test_more_paths_than_can_be_read_at_once_are_refused() -> None:
+    with pytest.raises(CorrectTheCall, match="a smaller batch, or a coarser format"):
+        expand_paths("{from:%H%M%S}", batch("2013-01-01", "2013-01-02"))
+
+
+@pytest.mark.parametrize("path", ["data", "*.{csv,tsv}", "{from:%Y-%m-%d}/{to:%H}", "{from:%-d of 100%%}"])
+def test_a_path_with_known_formats_has_no_problem(path: str) -> None:
+    assert list(path_problems(path)) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["{from}", "{to:}", "{from:day}", "{from:%B}", "{from:%f}", "{to:%Z}", "{from:%Y%}"]
+)
+def test_a_place_without_a_format_that_is_known_is_refused(path: str) -> None:
+    (problem,) = path_problems(path)
+    assert "; allowed" in problem

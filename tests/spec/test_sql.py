@@ -1,0 +1,165 @@
+"""SQL in a spec is an expression over the row: what passes, and what is refused however it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.spec.sql import problems_of
+from pipelines.spec.tokens import tokens_of
+
+FINE = [
+    "60 * distance / nullif(air_time, 0)",
+    "CASE WHEN a THEN 1 END",
+    "CAST(a AS double)",
+    "a::int",
+    "a <=> b",
+    "1e5 + 1.5BD",
+    "extract(year FROM t)",
+    "trim(FROM d)",
+    "trim(both 'x' from d)",
+    "t IS DISTINCT FROM u",
+    "d LIKE ANY ('a%', 'b%')",
+    "d NOT LIKE ALL ('a%')",
+    "filter(a, x -> x > 1)",
+    "aggregate(a, 0, (x, y) -> x + y)",
+    "unix_timestamp(t)",
+    "v:field",
+    "v['k']:field",
+    "x'1F'",
+]
+NAMED_LIKE_FUNCTIONS = [
+    "`now` + 1",
+    "`user`",
+    "payload.user",
+    "user.name",
+    "`select`",
+    "over + 1",
+    "table IS NULL",
+]
+IN_TEXT_OR_COMMENT = [
+    "kind = 'select'",
+    'kind = "rand()"',
+    "kind = 'it''s; rand()'",
+    "kind = 'a\\'; rand()'",
+    "kind = r'a\\'",
+    "a /* rand() /* (SELECT 1) */ */ + 1",
+    "a -- rand()",
+    "d LIKE 'now'",
+]
+QUERIES = [
+    "(SELECT 1)",
+    "a IN (select b FROM t)",
+    "EXISTS (WITH t AS (SELECT 1) SELECT * FROM t)",
+    "(VALUES (1))",
+    "(TABLE t)",
+    "(FROM t)",
+    "(REDUCE a USING 'cat' FROM t)",
+    "a |> b",
+    "a; b",
+    "ſelect",
+]
+NOT_THE_SAME = [
+    "rand()",
+    "RAND ( )",
+    "`rand`()",
+    "rand/* of /* what */ */()",
+    "rand -- of what\n ()",
+    "system.builtin.rand()",
+    "`system`.`builtin`.`rand`()",
+    "a + uuid()",
+    "shuffle(a, 42)",
+    "uniform(1, 2, 3)",
+    "aes_encrypt(a, b)",
+    "monotonically_increasing_id()",
+    "now()",
+    "CURRENT_DATE",
+    "current_timestamp",
+    "Current_User",
+    "user",
+    "localtimestamp()",
+    "curdate()",
+    "unix_timestamp()",
+    "unix_timestamp /* now */ ( )",
+    "version()",
+    "current_timezone()",
+    "input_file_name()",
+]
+OTHER_ROWS = [
+    "sum(x)",
+    "count(*)",
+    "first(a) IGNORE NULLS",
+    "row_number()",
+    "lag(a) OVER (w)",
+    "window(t, '1 hour')",
+]
+OF_THE_CLOCK = [
+    "CAST('now' AS timestamp)",
+    "DATE 'today'",
+    "t > ' Yesterday '",
+    "'now'::timestamp",
+    "t = R'tomorrow'",
+]
+UNFINISHED = ["", "  ", "-- nothing", "'abc", '"abc', "`abc", "/* abc", "(a", "a)", "a) OR (b", "a[1", "(a]"]
+
+
+@pytest.mark.parametrize("sql", [*FINE, *NAMED_LIKE_FUNCTIONS, *IN_TEXT_OR_COMMENT])
+def test_an_expression_over_the_row_passes(sql: str) -> None:
+    assert problems_of(sql) == ()
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_a_query_is_refused(sql: str) -> None:
+    assert problems_of(sql)
+
+
+@pytest.mark.parametrize("sql", NOT_THE_SAME)
+def test_what_is_not_the_same_in_a_second_run_is_refused(sql: str) -> None:
+    assert any("is not the same in a second run" in problem for problem in problems_of(sql))
+
+
+@pytest.mark.parametrize(
+    "sql", ["reflect('a', 'b')", "java_method ('a')", "`try_reflect`('a')", "REFLECT/**/('a')"]
+)
+def test_what_reaches_outside_is_refused(sql: str) -> None:
+    (problem,) = problems_of(sql)
+    assert "which reaches outside the row; allowed is what depends on the row alone" in problem
+
+
+@pytest.mark.parametrize("sql", [*OTHER_ROWS, "explode(a)", "stack(2, a, b)"])
+def test_what_needs_or_makes_other_rows_is_refused(sql: str) -> None:
+    assert problems_of(sql)
+
+
+@pytest.mark.parametrize("sql", OF_THE_CLOCK)
+def test_text_that_spark_reads_as_the_clock_is_refused(sql: str) -> None:
+    (problem,) = problems_of(sql)
+    assert "which Spark may read as the clock; allowed as text is `LIKE" in problem
+
+
+@pytest.mark.parametrize("sql", ["?", "a + :limit", ":a:b", "IDENTIFIER('rand')()", "$$a$$", "{fn now()}"])
+def test_what_stands_for_something_from_elsewhere_is_refused(sql: str) -> None:
+    assert problems_of(sql)
+
+
+@pytest.mark.parametrize("sql", UNFINISHED)
+def test_what_is_not_one_whole_expression_is_refused(sql: str) -> None:
+    assert problems_of(sql)
+
+
+@pytest.mark.parametrize("sql", ["/*+ BROADCAST(a) */ a", "/* /*+ */ rand() --*/"])
+def test_a_hint_is_refused_for_it_can_end_a_comment_early(sql: str) -> None:
+    assert problems_of(sql) == ("found a hint `/*+`; allowed are comments without a plus",)
+
+
+def test_several_problems_are_told_together_and_each_once() -> None:
+    assert len(problems_of("rand() + rand() + reflect('a')")) == 2
+
+
+def test_comments_and_blanks_are_no_tokens_and_text_is_one() -> None:
+    tokens = tokens_of("a /* b */ + -- c\n'd -- e' `f g`")
+    assert [(token.kind, token.written) for token in tokens] == [
+        ("word", "a"),
+        ("mark", "+"),
+        ("text", "'d -- e'"),
+        ("quoted", "`f g`"),
+    ]

@@ -1,0 +1,66 @@
+"""What the contract allows and is not built yet is refused by name; what is wrong has its own message."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.spec.operations import OPTIONS
+from tests.spec.conftest import Read, Refused
+
+COUNT, WINDOW, KEY, AT = "rides: count", "{tumbling: 1 hour}", "key: [city]", "event_time: at"
+ARGUMENTS = {"by": "at", "n": "3", "k": "3", "q": "[0.5, 0.99]", "of": "fare"}
+BUILT = ("count", "sum", "avg", "min", "max")
+
+UNBUILT = [
+    (WINDOW, "{cumulate: 1 day, step: 1 hour}", "line 7: windows.hourly: a cumulate window"),
+    (
+        WINDOW,
+        "{session: 30 minutes, touching: split, max: 1 day}",
+        "line 7: windows.hourly: a session window",
+    ),
+    (WINDOW, "{tumbling: 1 hour, unaligned: true}", "line 7: windows.hourly: an unaligned window"),
+    (WINDOW, "{tumbling: 1 hour, unaligned: 'hash(city)'}", "line 7: windows.hourly: an unaligned window"),
+    (WINDOW, "{tumbling: length}", "line 7: windows.hourly: a window whose length is in a column"),
+    (WINDOW, "{global: true}", "line 7: windows.hourly: a global window"),
+    (WINDOW, "{custom: 'mine:windows'}", "line 7: windows.hourly: a custom window"),
+    (WINDOW, "{tumbling: 1 hour, time: arrival}", "line 7: windows.hourly: `time: arrival`"),
+    (WINDOW, "{tumbling: 1 hour, panes: {early: each batch}}", "an early trigger"),
+    (WINDOW, "{tumbling: 1 hour, panes: {late: {rows: 10}}}", "a late trigger other than `each batch`"),
+    (KEY, f"{KEY}\npanes: {{mode: retracting}}", "mode retracting"),
+    (KEY, f"{KEY}\npanes: {{early: {{every: 10 minutes}}}}", "an early trigger"),
+    (KEY, f"{KEY}\nretention: {{frames: 2 years, late_events: 90 days}}", "line 4: retention: is"),
+    (AT, f"{AT}, event_id: {{of: [id], within: 30 days}}", "event_id"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "told"), UNBUILT)
+def test_what_is_not_built_is_refused_by_name(old: str, new: str, told: str, refused: Refused) -> None:
+    (problem,) = refused((old, new))
+    assert told in problem and "not built yet" in problem
+
+
+@pytest.mark.parametrize("op", [op for op in OPTIONS if op not in BUILT])
+def test_an_operation_that_is_not_built_is_refused_by_name(op: str, refused: Refused) -> None:
+    of = "'mine:attribute'" if op == "custom" else "fare"
+    options = "".join(f", {option}: {ARGUMENTS[option]}" for option in OPTIONS[op])
+    (problem,) = refused((COUNT, f"rides: {{{op}: {of}{options}}}"))
+    assert problem.startswith(f"line 5: aggregates.rides: {op} is not built yet")
+
+
+@pytest.mark.parametrize("op", BUILT)
+def test_an_operation_that_is_built_is_read(op: str, read: Read) -> None:
+    (aggregate,) = read((COUNT, f"rides: {{{op}: fare, where: fare > 0}}")).aggregates
+    assert (aggregate.op, aggregate.of, aggregate.where) == (op, "fare", "fare > 0")
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "{tumbling: 1 hour, offset: 5 minutes, panes: {early: none, late: each batch, mode: accumulating}}",
+        "{sliding: 1 hour, step: 7 minutes, time: event}",
+        "{sliding: 10 minutes, step: 1 hour}",
+        "{tumbling: 1 hour, unaligned: false}",
+    ],
+)
+def test_a_window_that_is_built_is_read(window: str, read: Read) -> None:
+    assert len(read((WINDOW, window)).windows) == 1

@@ -1,0 +1,175 @@
+"""A spec that is wrong is refused with its line, what was found and what is allowed, all of it at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spec.conftest import SPEC, Refused
+
+SOURCE = "source: {format: parquet, path: data/rides, event_time: at}"
+WINDOW = "{tumbling: 1 hour}"
+COUNT = "rides: count"
+
+TOP: list[tuple[str, str, str, str]] = [
+    ("key: [city]", "kye: [city]", "line 3: ", "did you mean `key`?"),
+    ("name: rides", "name: Rides!", "line 1: ", "allowed is [a-z][a-z0-9_]*"),
+    ("name: rides\n", "", "line 1: ", "`name` is missing"),
+    ("key: [city]", "key: {city: 1}", "line 3: ", "allowed is a list of names"),
+    ("key: [city]\n", "", "", "`key` is missing"),
+    ("key: [city]", "key: [city, CITY]", "line 3: ", "stands for two columns"),
+    ("key: [city]", "key: [window_start]", "line 3: ", "one of Sash's own columns"),
+    ("key: [city]", "key: [the city]", "line 3: ", "cannot be a column"),
+    ("key: [city]", "key: [rides__rows]", "line 3: ", "a part of the aggregate `rides`"),
+    ("key: [city]", "key: [city]\ntime: {batch: 0}", "line 4: ", "allowed is a length above zero"),
+    (
+        "key: [city]",
+        "key: [city]\ntime: {batch: 1 month}",
+        "line 4: ",
+        "months and years have no fixed length",
+    ),
+    ("key: [city]", "key: [city]\ntime: 1 day", "line 4: ", "allowed is a mapping"),
+    ("key: [city]", "key: [city]\nschedule: {start: soon}", "line 4: ", "allowed is an ISO 8601 instant"),
+    ("key: [city]", "key: [city]\nschedule: {catchup: true}", "line 4: ", "`start` is missing"),
+    ("key: [city]", "key: [city]\nschedule: {start: 2013-01-01, catchup: 1}", "line 4: ", "true or false"),
+    (
+        "key: [city]",
+        "key: [city]\npanes: {mode: retract}",
+        "line 4: ",
+        "accumulating | discarding | retracting",
+    ),
+    (
+        "key: [city]",
+        "key: [city]\npanes: {late: none}",
+        "line 4: ",
+        "allowed is each batch | {every: <duration>}",
+    ),
+    ("key: [city]", "key: [city]\npanes: {early: {rows: 0}}", "line 4: ", "a whole number above zero"),
+    ("key: [city]", "key: [city]\nexpectations: [a.yml]", "line 4: ", "allowed is a text"),
+]
+SOURCES: list[tuple[str, str, str, str]] = [
+    (SOURCE + "\n", "", "", "`source` is missing"),
+    (SOURCE, "source: data/rides", "line 2: ", "allowed is a mapping"),
+    ("format: parquet, ", "", "line 2: ", "`format` is missing"),
+    (", event_time: at", "", "line 2: ", "`event_time` is missing"),
+    ("path: data/rides, ", "", "line 2: ", "format parquet needs one"),
+    ("format: parquet", "format: csv", "line 2: ", "format csv needs one, in Spark DDL"),
+    ("format: parquet", "format: kafka", "line 2: ", "kafka is told by options where to read"),
+    ("path: data/rides", "path: 'data/{from:%B}'", "line 2: ", "found `%B`; allowed are"),
+    ("path: data/rides", "path: 'data/{from}'", "line 2: ", "allowed is one like `{from:%Y-%m-%d}`"),
+    ("event_time: at", "event_time: [at]", "line 2: ", "source.event_time: found a list"),
+    ("event_time: at", "event_time: now()", "line 2: ", "not the same in a second run"),
+    ("event_time: at", "event_time: at, where: '(SELECT 1)'", "line 2: ", "no subqueries"),
+    (
+        "event_time: at",
+        "event_time: at, options: {a: [b]}",
+        "line 2: ",
+        "source.options.a: allowed is a text",
+    ),
+    ("event_time: at", "event_time: at, max_disorder: x", "line 2: ", "source.max_disorder: found `x`"),
+    (
+        "event_time: at",
+        "event_time: at, select: {day: x}",
+        "line 2: ",
+        "`day` is the name of one of Sash's own",
+    ),
+    ("event_time: at", "event_time: at, select: {a: x, A: y}", "line 2: ", "found `a` and `A`"),
+    ("event_time: at", "event_time: at, select: {_a: x}", "line 2: ", "cannot be a column"),
+    ("event_time: at", "event_time: at, event_id: {within: 1 day}", "line 2: ", "`of` is missing"),
+    (SOURCE, SOURCE + "\nsources: {}", "line 3: ", "allowed is a mapping of names to sources"),
+    (SOURCE, SOURCE + "\nsources: {EWR: {path: x}}", "line 3: ", "found the name `EWR`"),
+    (SOURCE, SOURCE + "\nsources: {ewr: {pth: x}}", "line 3: ", "did you mean `path`?"),
+]
+AGGREGATES: list[tuple[str, str, str, str]] = [
+    (COUNT, "rides: cuont", "line 5: ", "operations are count, sum"),
+    (COUNT, "rides: sum", "line 5: ", "write `{sum: <expression>}`"),
+    (COUNT, "rides: [sum]", "line 5: ", "allowed is an operation like `count`"),
+    (
+        COUNT,
+        "rides: {summe: fare}",
+        "line 5: ",
+        "found no operation among summe; allowed is one of count, sum",
+    ),
+    (COUNT, "rides: {sum: fare, avg: fare}", "line 5: ", "found 2 operations"),
+    (COUNT, "rides: {sum: '*'}", "line 5: ", "only rows can be counted"),
+    (COUNT, "rides: {sum: fare, by: at}", "line 5: ", "found the unknown key `by`"),
+    (COUNT, "rides: {sum: fare, where: 'rand() > 0'}", "line 5: ", "not the same in a second run"),
+    (COUNT, "rides: {max_by: fare}", "line 5: ", "`by` is missing; max_by needs it"),
+    (COUNT, "rides: {max_by: fare, by: uuid()}", "line 5: ", "not the same in a second run"),
+    (COUNT, "rides: {top: fare}", "line 5: ", "`n` is missing; top needs it"),
+    (COUNT, "rides: {top: fare, n: 0}", "line 5: ", "a whole number above zero"),
+    (COUNT, "rides: {approx_top_k: fare, k: many}", "line 5: ", "a whole number above zero"),
+    (COUNT, "rides: {approx_quantile: fare, q: 1.5}", "line 5: ", "a number from 0 to 1"),
+    (COUNT, "rides: {approx_quantile: fare, q: []}", "line 5: ", "a number from 0 to 1"),
+    (COUNT, "rides: {custom: mine, of: fare}", "line 5: ", "allowed is `module:attribute`"),
+    (COUNT, "event_count: count", "line 5: ", "one of Sash's own columns"),
+    (COUNT, "Pane_Index: count", "line 5: ", "one of Sash's own columns"),
+    (COUNT, "city: count", "line 5: ", "stands for two columns"),
+    (COUNT, "a b: count", "line 5: ", "cannot be a column"),
+    (COUNT, "a__b: count", "line 5: ", "two underscores"),
+    ("  " + COUNT + "\n", "", "", "`aggregates` is missing"),
+]
+WINDOWS: list[tuple[str, str, str, str]] = [
+    (WINDOW, "{tumbling: 1 huor}", "line 7: ", "there is no unit `huor`"),
+    (WINDOW, "{tumbling: 1 month}", "line 7: ", "months and years have no fixed length"),
+    (WINDOW, "{tumbling: 0}", "line 7: ", "allowed is a length above zero"),
+    (
+        WINDOW,
+        "{tumbling: 1 hour, sliding: 1 hour}",
+        "line 7: ",
+        "found tumbling and sliding; allowed is one of",
+    ),
+    (WINDOW, "{tumblign: 1 hour}", "line 7: ", "allowed is one of tumbling, sliding"),
+    (WINDOW, "{sliding: 2 hours}", "line 7: ", "`step` is missing; sliding needs one"),
+    (WINDOW, "{sliding: 2 hours, step: 0}", "line 7: ", "allowed is a length above zero"),
+    (WINDOW, "{cumulate: 1 hour, step: 7 minutes}", "line 7: ", "a size that is a multiple of the step"),
+    (WINDOW, "{session: 1 hour, max: 1 hour}", "line 7: ", "allowed is more than the gap, 1 hour"),
+    (WINDOW, "{session: 1 hour, touching: both}", "line 7: ", "allowed is merge | split"),
+    (WINDOW, "{tumbling: 1 hour, unaligned: true, offset: 1 min}", "line 7: ", "beside `unaligned`"),
+    (WINDOW, "{tumbling: 1 hour, step: 1 hour}", "line 7: ", "found the unknown key `step`"),
+    (WINDOW, "{tumbling: 1 hour, time: processing}", "line 7: ", "allowed is event | arrival"),
+    (WINDOW, "{global: false}", "line 7: ", "found false; allowed is true"),
+    ("hourly:", "aligned:", "line 7: ", "what frames shared by windows are called"),
+    ("hourly:", "by hour:", "line 7: ", "allowed are letters, digits and _"),
+    ("hourly:", "Hourly: {tumbling: 2 hours}\n  hourly:", "line 8: ", "found `Hourly` and `hourly`"),
+    ("  hourly: {tumbling: 1 hour}\n", "", "", "`windows` is missing"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line", "told"), [*TOP, *SOURCES, *AGGREGATES, *WINDOWS])
+def test_a_mistake_is_refused_with_its_line_and_what_is_allowed(
+    old: str, new: str, line: str, told: str, refused: Refused
+) -> None:
+    problems = refused((old, new))
+    assert any(problem.startswith(line or "line ") and told in problem for problem in problems), problems
+
+
+def test_all_problems_of_all_sections_are_told_at_once_and_by_line(refused: Refused) -> None:
+    problems = refused(
+        ("name: rides", "name: Rides"),
+        ("path: data/rides", "path: 'd/{to}'"),
+        ("key: [city]", "kee: [city]"),
+        (COUNT, "rides: {stddev: fare}"),
+        (WINDOW, "{tumbling: 1 hour, offset: x}"),
+    )
+    lines = [int(problem.split(":")[0].removeprefix("line ")) for problem in problems]
+    assert lines == sorted(lines)
+    assert {1, 2, 3, 5, 7} <= set(lines)
+    assert any("stddev is not built yet" in problem for problem in problems)
+
+
+def test_a_mistake_in_what_sources_share_is_told_once_and_where_it_stands(refused: Refused) -> None:
+    text = SPEC.replace("at}", "at, colour: red, max_disorder: x}\nsources: {a: {}, b: {path: y}}")
+    disorder, unknown = sorted(refused(text=text), key=lambda problem: "unknown key" in problem)
+    assert unknown.startswith("line 2: source: found the unknown key `colour`")
+    assert disorder.startswith("line 2: source.max_disorder: found `x`")
+
+
+def test_a_key_that_stands_twice_is_refused_with_both_lines(refused: Refused) -> None:
+    assert refused(("key: [city]", "key: [city]\nname: other")) == (
+        "line 4: `name` stands twice, first on line 1; keep one of them",
+    )
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "- a\n", "rides\n"])
+def test_a_file_without_a_spec_is_refused(text: str, refused: Refused) -> None:
+    assert refused(text=text)

@@ -1,0 +1,126 @@
+"""YAML as data that knows its lines: what is read, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from pipelines.errors import CorrectTheSpec
+from pipelines.spec.yaml import MOST_BYTES, MOST_DEPTH, Located, parse_yaml, read_yaml
+
+
+def problems_in(text: str) -> tuple[str, ...]:
+    with pytest.raises(CorrectTheSpec) as caught:
+        parse_yaml(text, "a.yml")
+    return caught.value.problems
+
+
+def entries(located: Located) -> Mapping[str, Located]:
+    assert isinstance(located.value, Mapping)
+    return located.value
+
+
+def test_every_key_and_item_knows_its_line() -> None:
+    document = entries(parse_yaml("a: 1\nb:\n  c: [x,\n      y]\n  d: {e: 2}\n", "a.yml"))
+    inner = entries(document["b"])
+    items = inner["c"].value
+    assert isinstance(items, tuple)
+    assert [document["a"].line, document["b"].line, inner["c"].line, inner["d"].line] == [1, 2, 3, 5]
+    assert [item.line for item in items] == [3, 4]
+
+
+def test_plain_values_lose_their_lines() -> None:
+    text = "a: [1, 2.5, true, null, x]\nb: {since: 2013-01-01}\n"
+    assert parse_yaml(text, "a.yml").plain() == {
+        "a": [1, 2.5, True, None, "x"],
+        "b": {"since": date(2013, 1, 1)},
+    }
+
+
+def test_a_scalar_keeps_how_it_was_written() -> None:
+    document = entries(parse_yaml("a: 1.10\nb: '010'\nc: 010\nd: True\n", "a.yml"))
+    assert [located.written for located in document.values()] == ["1.10", "010", "010", "True"]
+
+
+def test_keys_are_text_as_they_are_written() -> None:
+    assert list(entries(parse_yaml("on: 1\n2: 1\nnull: 1\n", "a.yml"))) == ["on", "2", "null"]
+
+
+def test_an_empty_text_is_nothing() -> None:
+    assert parse_yaml("# only a remark\n", "a.yml").value is None
+
+
+def test_every_key_that_stands_twice_is_told_with_both_lines() -> None:
+    assert problems_in("a: 1\nb: {c: 1, d: 2,\n    c: 3}\na: 4\n") == (
+        "line 3: `c` stands twice, first on line 2; keep one of them",
+        "line 4: `a` stands twice, first on line 1; keep one of them",
+    )
+
+
+@pytest.mark.parametrize("text", ["a: &x 1\n", "a: &x {b: 1}\nc: *x\n", "a: {<<: *x}\n"])
+def test_anchors_and_aliases_are_refused(text: str) -> None:
+    assert all("anchors and aliases are not read here" in problem for problem in problems_in(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["a: !!python/object/apply:os.system [x]\n", "a: !mine 1\n", "a: !!set {x}\n"]
+)
+def test_tags_make_no_objects(text: str) -> None:
+    try:
+        value = parse_yaml(text, "a.yml").plain()
+    except CorrectTheSpec as refused:
+        assert "line 1" in refused.problems[0]
+    else:
+        assert value in ({"a": ["x"]}, {"a": {"x": None}})
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a: [1\n", 2), ("a: 1\n\tb: 2\n", 2), ("a: 'x\n", 2), ("a: b: c\n", 1), ("a: 1\n? [x]\n: 2\n", 2)],
+)
+def test_what_is_no_yaml_is_told_with_its_line(text: str, line: int) -> None:
+    assert problems_in(text)[0].startswith(f"line {line}: ")
+
+
+def test_more_than_one_document_is_refused() -> None:
+    assert "document" in problems_in("a: 1\n---\nb: 2\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("depth", "is_read"), [(MOST_DEPTH - 1, True), (MOST_DEPTH, True), (MOST_DEPTH + 1, False)]
+)
+def test_what_is_nested_too_deep_is_refused(depth: int, is_read: bool) -> None:
+    text = "[" * depth + "x" + "]" * depth
+    if is_read:
+        assert parse_yaml(text, "a.yml").line == 1
+    else:
+        assert problems_in(text) == (f"line 1: nested deeper than {MOST_DEPTH} levels",)
+
+
+def test_depth_without_an_end_is_refused_and_no_crash() -> None:
+    assert problems_in("[" * 900_000) == (f"line 1: nested deeper than {MOST_DEPTH} levels",)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"a: 1\nb: \xff\n", "line 2: found a byte that is not UTF-8"),
+        (b"a: " + b"x" * MOST_BYTES, "allowed are 1,000,000"),
+        (b"a: \x07\n", "not YAML"),
+    ],
+)
+def test_a_file_that_is_no_text_is_refused(content: bytes, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.yml"
+    path.write_bytes(content)
+    with pytest.raises(CorrectTheSpec, match=told):
+        read_yaml(path)
+
+
+@pytest.mark.parametrize("name", ["gone.yml", "."])
+def test_a_file_that_is_not_there_is_told_with_its_path(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CorrectTheSpec, match="cannot be read") as caught:
+        read_yaml(tmp_path / name)
+    assert str(tmp_path) in str(caught.value)

@@ -1,0 +1,132 @@
+"""Who may write: opening, taking over, and what an attempt that was taken over may still do."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.errors import WaitForTheBatch
+from pipelines.intervals import Interval
+from pipelines.store import attempts, ledger, small
+from pipelines.store.fence import Fence
+from pipelines.store.ledger import Done, Run
+from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.opening import Opening, opening_of
+from pipelines.store.tables import ATTEMPTS, CHECKS, RUNS, Store
+
+DAY = 86_400_000_000
+
+
+@pytest.fixture
+def store(spark: SparkSession, tmp_path: Path) -> Store:
+    made = Store(spark, str(tmp_path / "pipeline"))
+    small.create(made, "runs", columns=RUNS)
+    small.create(made, "attempts", columns=ATTEMPTS)
+    small.create(made, "checks", columns=CHECKS)
+    return made
+
+
+def open_day(store: Store, day: int, *, stage: str | None = None, source: str | None = None) -> Run:
+    batch = Interval(day * DAY, (day + 1) * DAY)
+
+    def opens(rows: list[LedgerRow]) -> Opening:
+        return opening_of(rows, batch, fingerprint="f", replace=False)
+
+    return ledger.open_run(store, opens, fingerprint="f", stage=stage, source=source)
+
+
+def close(store: Store, run: Run) -> None:
+    row = run.opening.row(fingerprint="f", started_at_us=1)
+    ledger.close_run(store, run, row=replace(row, status="published"))
+
+
+def test_a_batch_is_opened_once_and_taken_over_with_the_same_row(store: Store) -> None:
+    first, second = open_day(store, 1), open_day(store, 1)
+    rows = ledger.read_rows(store)
+    assert [(row.batch, row.status, row.revision) for row in rows] == [(first.batch, "running", 0)]
+    assert second.begun.attempt > first.begun.attempt
+    assert (first.is_first, second.is_first) == (True, False)
+
+
+def test_an_attempt_that_was_taken_over_is_told_so_and_the_newer_one_is_not(store: Store) -> None:
+    first, second = open_day(store, 1), open_day(store, 1)
+    with pytest.raises(WaitForTheBatch, match="taken over"):
+        ledger.finish_stage(store, first, done=Done(stage="accumulate", source="main", counts={}))
+    ledger.finish_stage(store, second, done=Done(stage="accumulate", source="main", counts={"accepted": 3}))
+    assert [dict(one.counts) for one in ledger.finished_stages(store, second)] == [{"accepted": 3}]
+
+
+def test_two_sources_of_a_batch_do_not_take_each_other_over(store: Store) -> None:
+    one = open_day(store, 1, stage="accumulate", source="ewr")
+    other = open_day(store, 1, stage="accumulate", source="jfk")
+    ledger.still_mine(store, one)
+    ledger.still_mine(store, other)
+    assert (one.is_first, other.is_first) == (True, True)
+
+
+def test_an_attempt_of_a_finished_batch_that_wakes_up_is_told_so(store: Store) -> None:
+    sleeper = open_day(store, 1, stage="combine")
+    close(store, open_day(store, 1))
+    open_day(store, 2)
+    with pytest.raises(WaitForTheBatch):
+        ledger.still_mine(store, sleeper)
+
+
+def test_a_write_of_an_older_attempt_is_refused_whenever_it_comes(store: Store) -> None:
+    older, newer = Fence(lane="checks/panes", attempt=1), Fence(lane="checks/panes", attempt=2)
+    row = {"stage": "panes", "batch_start": 0, "batch_end": DAY, "revision": 0}
+    small.put(store, "checks", rows=[row], where="stage = 'panes'", fence=newer)
+    with pytest.raises(WaitForTheBatch, match="attempt 2 has taken over"):
+        small.put(store, "checks", rows=[], where="stage = 'panes'", fence=older)
+    assert len(small.read(small.open_table(store, "checks"))) == 1
+
+
+def test_of_many_that_open_different_batches_at_once_one_gets_it(store: Store) -> None:
+    def attempt(day: int) -> str:
+        try:
+            open_day(store, day)
+        except WaitForTheBatch:
+            return "waits"
+        return "runs"
+
+    with ThreadPoolExecutor(6) as pool:
+        outcomes = list(pool.map(attempt, range(6)))
+    assert sorted(outcomes) == ["runs", *["waits"] * 5]
+    assert [row.status for row in ledger.read_rows(store)] == ["running"]
+
+
+def test_attempts_at_once_get_different_numbers(store: Store) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        runs = list(
+            pool.map(lambda number: open_day(store, 1, stage="accumulate", source=f"s{number}"), range(6))
+        )
+    numbers = {run.begun.attempt for run in runs}
+    assert len(numbers) == 6
+    assert {one.attempt for one in attempts.read(store)} == numbers
+
+
+def test_a_run_that_failed_is_marked_and_can_be_taken_over(store: Store) -> None:
+    run = open_day(store, 1)
+    ledger.mark(store, run, status="failed")
+    assert [row.status for row in ledger.read_rows(store)] == ["failed"]
+    open_day(store, 1)
+    assert [row.status for row in ledger.read_rows(store)] == ["running"]
+
+
+def test_a_run_that_was_taken_over_marks_nothing(store: Store) -> None:
+    run = open_day(store, 1)
+    open_day(store, 1)
+    ledger.mark(store, run, status="failed")
+    assert [row.status for row in ledger.read_rows(store)] == ["running"]
+
+
+def test_a_run_that_changed_nothing_leaves_no_row(store: Store) -> None:
+    close(store, open_day(store, 1))
+    again = open_day(store, 1)
+    assert again.revision == 1
+    ledger.forget(store, again)
+    assert [(row.revision, row.status) for row in ledger.read_rows(store)] == [(0, "published")]

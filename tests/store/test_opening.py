@@ -1,0 +1,105 @@
+"""What opening a batch means, as a truth table over the ledger."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
+from pipelines.intervals import Interval
+from pipelines.store.ledger_rows import LedgerRow, Status
+from pipelines.store.opening import Opening, opening_of
+
+DAY = 10
+
+
+def row(
+    day: int, status: Status = "published", *, revision: int = 0, watermark: int | None = None
+) -> LedgerRow:
+    return LedgerRow(
+        batch=batch(day),
+        revision=revision,
+        status=status,
+        spec_fingerprint="f",
+        watermark_after_us=day * DAY + 3 if watermark is None else watermark,
+        started_at_us=day,
+    )
+
+
+def batch(day: int, days: int = 1) -> Interval:
+    return Interval(day * DAY, (day + days) * DAY)
+
+
+def opening(rows: list[LedgerRow], of: Interval, *, replace: bool = False) -> Opening:
+    return opening_of(rows, of, fingerprint="f", replace=replace)
+
+
+def test_the_first_batch_of_all_knows_no_past() -> None:
+    found = opening([], batch(3))
+    assert (found.revision, found.status, found.restated) == (0, None, False)
+    assert (found.judged_by_us, found.in_force_us, found.previous, found.first_start_us) == (
+        None,
+        None,
+        None,
+        30,
+    )
+
+
+def test_the_next_batch_is_judged_by_the_one_before() -> None:
+    found = opening([row(0), row(1)], batch(2))
+    assert (found.judged_by_us, found.in_force_us, found.previous) == (13, 13, batch(1))
+    assert (found.restated, found.first_start_us) == (False, 0)
+
+
+@pytest.mark.parametrize("status", ["running", "stopped", "failed"])
+def test_an_unfinished_batch_is_taken_over_with_its_row(status: Status) -> None:
+    found = opening([row(0), row(1, status, revision=4)], batch(1))
+    assert (found.revision, found.status, found.started_at_us, found.restated) == (4, status, 1, False)
+
+
+@pytest.mark.parametrize("status", ["running", "stopped", "failed"])
+def test_another_batch_waits_for_the_unfinished_one_and_names_it(status: Status) -> None:
+    with pytest.raises(WaitForTheBatch, match=rf"{status}.*again"):
+        opening([row(0), row(1, status)], batch(2))
+
+
+def test_the_same_batch_again_is_the_next_revision_and_judged_as_before() -> None:
+    found = opening([row(0), row(1), row(2)], batch(1))
+    assert (found.revision, found.restated, found.judged_by_us, found.in_force_us) == (1, True, 3, 23)
+    assert (found.floor_us, found.ceiling_us) == (13, 23)
+
+
+def test_an_older_batch_that_never_ran_is_a_restatement_of_revision_0() -> None:
+    found = opening([row(0), row(2)], batch(1))
+    assert (found.revision, found.restated, found.before, found.judged_by_us) == (0, True, None, 3)
+
+
+def test_a_batch_that_overlaps_another_partly_is_refused() -> None:
+    with pytest.raises(ChooseAnotherBatch, match="partly"):
+        opening([row(0)], Interval(5, 15), replace=True)
+
+
+def test_a_batch_that_covers_older_ones_needs_to_be_told_so() -> None:
+    with pytest.raises(ChooseAnotherBatch, match=r"covers 2 older ones.*--replace"):
+        opening([row(0), row(1)], batch(0, days=2))
+    found = opening([row(0), row(1)], batch(0, days=2), replace=True)
+    assert (found.covered, found.restated, found.floor_us) == ((batch(0), batch(1)), True, 13)
+
+
+def test_a_part_of_a_batch_that_ran_is_refused() -> None:
+    with pytest.raises(ChooseAnotherBatch, match="partly"):
+        opening([row(0)], Interval(0, 5), replace=True)
+
+
+def test_abandoned_rows_do_not_count() -> None:
+    found = opening([row(0), row(1, "abandoned")], batch(1))
+    assert (found.revision, found.restated, found.judged_by_us) == (0, False, 3)
+
+
+def test_a_store_made_by_another_spec_is_refused() -> None:
+    with pytest.raises(CorrectTheSpec, match=r"another spec.*new `name`"):
+        opening_of([row(0)], batch(1), fingerprint="g", replace=False)
+
+
+def test_of_several_revisions_the_newest_tells_the_watermark() -> None:
+    rows = [row(0, watermark=3), row(0, revision=1, watermark=7), row(1, watermark=9)]
+    assert opening(rows, batch(1)).judged_by_us == 7

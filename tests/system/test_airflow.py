@@ -1,0 +1,221 @@
+"""Real Airflow, from the params of a run to the tables: three small pipelines, each in a DAG of its own.
+
+`strict` starts a Spark for each run, and a check stops it; `visits` and the backfilled `daily` work on one
+that is always there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pipelines.intervals import LATEST_US, Interval, to_us
+from pipelines.orchestration.embedded import ensure_server
+from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.reader import read_ledger, read_table
+from tests.system.services import UP_SECONDS, Services, await_that
+
+pytestmark = pytest.mark.system
+
+SOURCE = """\
+source:
+  format: csv
+  schema: "page STRING, seen TIMESTAMP, arrived TIMESTAMP"
+  event_time: seen
+  arrival_time: arrived
+"""
+SPECS = {
+    "visits": SOURCE
+    + "sources: {web: {path: data/web.csv}, app: {path: data/app.csv}}\n"
+    + "key: [page]\naggregates: {visits: count}\nwindows: {hourly: {tumbling: 1 hour}}\n",
+    "strict": SOURCE
+    + "sources: {web: {path: data/web.csv}}\nschedule: {start: 2024-01-01}\n"
+    + "key: [page]\naggregates: {visits: count}\nwindows: {hourly: {tumbling: 1 hour}}\n"
+    + "expectations: expectations/strict.yml\n",
+    "daily": SOURCE
+    + "sources: {app: {path: data/app.csv}}\nschedule: {start: 2024-01-01}\n"
+    + "key: []\naggregates: {visits: count}\nwindows: {daily: {tumbling: 1 day}}\n",
+}
+DAG_FILES = {
+    "visits": 'dag = windowed_dag("visits.yml", spark_conn_id="always")',
+    "strict": 'dag = windowed_dag("strict.yml", schedule=None)',
+    # The end keeps Airflow from starting a run for yesterday.
+    "daily": 'dag = windowed_dag("daily.yml", spark_conn_id="always", end_date=datetime(2024, 1, 3))',
+}
+FILE = """\
+# An Airflow DAG.
+from datetime import datetime
+from pipelines.orchestration import windowed_dag
+
+"""
+#         00:00        01:00        02:00        03:00
+#  web      a10   a50    b20                                 in the batch of the first of January, as is
+#  app        a30                     b40                    all of this but the last, which is of the second
+ROWS = {
+    "web": ["a,2024-01-01 00:10", "a,2024-01-01 00:50", "b,2024-01-01 01:20"],
+    "app": ["a,2024-01-01 00:30", "b,2024-01-01 02:40", "b,2024-01-02 05:00"],
+}
+NOBODY_VISITS_A = """\
+events:
+  - expect_column_values_to_be_in_set: {column: page, value_set: [b]}
+    on_failure: stop
+"""
+FIRST = Interval(to_us(datetime(2024, 1, 1, tzinfo=UTC)), to_us(datetime(2024, 1, 2, tzinfo=UTC)))
+SECOND = Interval(FIRST.end_us, 2 * FIRST.end_us - FIRST.start_us)
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Half of a short session's time is a compiler that works for a long one."""
+BOUNDS = {"from": "2024-01-01", "to": "2024-01-02"}
+
+
+def lay_out(folder: Path) -> None:
+    """The files of the three pipelines."""
+    for name in ("dags", "data", "expectations"):
+        (folder / name).mkdir()
+    for name, spec in SPECS.items():
+        (folder / "dags" / f"{name}.yml").write_text(f"name: {name}\n{spec}")
+        (folder / "dags" / f"{name}.py").write_text(FILE + DAG_FILES[name] + "\n")
+    for name, rows in ROWS.items():
+        (folder / "data" / f"{name}.csv").write_text("".join(f"{row}:00,{row[2:]}:00\n" for row in rows))
+    (folder / "expectations" / "strict.yml").write_text(NOBODY_VISITS_A)
+
+
+@pytest.fixture(scope="module")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    """Airflow with the three DAGs, a Spark that is always there, and the backfill of `daily` under way."""
+    from pipelines.orchestration.stage_work import launch
+
+    folder = tmp_path_factory.mktemp("airflow")
+    lay_out(folder)
+    services = Services(folder, SASH_STORE=str(folder / "store"), SASH_MEMORY="1g", SPARK_SUBMIT_OPTS=QUICK)
+    try:
+        services.run("db", "migrate")
+        place = folder / "tmp" / "sash-spark-always" / "always"
+        spark = ensure_server(place, lambda port: (launch(port)[0], services.environment))
+        always = {
+            "conn_type": "spark_connect",
+            "host": "localhost",
+            "port": spark.port,
+            "password": spark.token,
+        }
+        services.environment["AIRFLOW_CONN_ALWAYS"] = json.dumps(always)
+        services.start("api-server", "dag-processor")
+        await_that(lambda: services.is_up(set(SPECS)), UP_SECONDS)
+        # Before there is a scheduler: with one, SQLite's lock can refuse this, and the scheduler ends of it.
+        services.run(
+            *("backfill", "create", "--dag-id", "daily", "--max-active-runs", "2"),
+            *("--from-date", "2024-01-01", "--to-date", "2024-01-02"),
+        )
+        services.start("scheduler")
+        yield services
+    finally:
+        services.stop()
+
+
+@pytest.fixture(scope="module")
+def visits(airflow: Services) -> str:
+    """A run of `visits` for the first of January."""
+    run = airflow.trigger("visits", **BOUNDS, watermark="2024-01-01T02:00:00Z")
+    assert airflow.outcome("visits", run) == "success"
+    return run
+
+
+@pytest.fixture(scope="module")
+def stopped(airflow: Services) -> str:
+    """A run of `strict` without a batch in its params, which its check stops."""
+    run = airflow.trigger("strict", final=True)
+    assert airflow.outcome("strict", run) == "failed"
+    return run
+
+
+def ledger(airflow: Services, pipeline: str) -> list[LedgerRow]:
+    return sorted(read_ledger(str(airflow.folder / "store"), pipeline), key=lambda row: row.batch)
+
+
+def windows(airflow: Services, pipeline: str) -> set[tuple[str, datetime, int]]:
+    rows = read_table(str(airflow.folder / "store"), pipeline, table="windows").to_pylist()
+    return {(row["page"], row["window_start"], row["visits"]) for row in rows}
+
+
+def hour(number: int) -> datetime:
+    return datetime(2024, 1, 1, number, tzinfo=UTC)
+
+
+def test_a_triggered_run_publishes_the_windows_of_its_batch(airflow: Services, visits: str) -> None:
+    assert windows(airflow, "visits") == {("a", hour(0), 3), ("b", hour(1), 1)}
+    panes = read_table(str(airflow.folder / "store"), "visits", table="panes").to_pylist()
+    assert {(row["page"], row["timing"], row["kind"]) for row in panes} == {
+        ("a", "ON_TIME", "insert"),
+        ("b", "ON_TIME", "insert"),
+    }
+
+
+def test_the_ledger_has_the_batch_with_its_counts_and_its_watermark(airflow: Services, visits: str) -> None:
+    (row,) = ledger(airflow, "visits")
+    assert (row.batch, row.status, row.ingested, row.accepted, row.panes) == (FIRST, "published", 5, 5, 2)
+    assert row.watermark_after_us == to_us(hour(2))
+
+
+def test_each_source_is_a_task_that_says_what_it_read(airflow: Services, visits: str) -> None:
+    tasks = airflow.tasks("visits", visits)
+    assert {"accumulate web", "accumulate app"} <= set(tasks)
+    assert {it["state"] for it in tasks.values()} == {"success"}
+    (log,) = airflow.folder.glob("logs/dag_id=visits/*/task_id=accumulate/map_index=0/*.log")
+    assert "accumulate web: read 3 rows" in log.read_text()
+
+
+def test_the_asset_event_carries_batch_counts_and_watermark(airflow: Services, visits: str) -> None:
+    (event,) = airflow.ask("GET", "assets/events?source_dag_id=visits")["asset_events"]
+    assert (event["uri"], event["source_run_id"]) == ("sash://visits/windows", visits)
+    wanted = {"from": "2024-01-01T00:00:00+00:00", "watermark": "2024-01-01T02:00:00+00:00", "accepted": 5}
+    assert event["extra"].items() >= wanted.items()
+
+
+def test_an_unknown_param_fails_at_once(airflow: Services, visits: str) -> None:
+    run = airflow.trigger("visits", form="2024-01-01")
+    assert airflow.outcome("visits", run) == "failed"
+    assert airflow.tasks("visits", run)["choose_batch"]["try_number"] == 1
+    assert "found `form`; allowed are from, to" in airflow.log("visits", run, task="choose_batch")
+
+
+def test_a_failed_check_fails_its_task_once_and_says_why(airflow: Services, stopped: str) -> None:
+    tasks = airflow.tasks("strict", stopped)
+    assert (tasks["combine"]["state"], tasks["combine"]["try_number"]) == ("failed", 1)
+    assert tasks["publish"]["state"] == "upstream_failed"
+    said = airflow.log("strict", stopped, task="combine")
+    for says in ("LookAtTheData", "expect_column_values_to_be_in_set", "page"):
+        assert says in said
+    assert [row.status for row in ledger(airflow, "strict")] == ["stopped"]
+
+
+def test_the_spark_of_a_run_ends_with_it_also_when_it_fails(airflow: Services, stopped: str) -> None:
+    assert airflow.tasks("strict", stopped)["close_spark"]["end_date"] is not None
+    left = [path.parent.name for path in airflow.folder.glob("tmp/sash-spark-*/*/server.json")]
+    assert left == ["always"]
+
+
+def test_once_it_is_put_right_clearing_the_failed_tasks_goes_on(airflow: Services, stopped: str) -> None:
+    path = airflow.folder / "expectations" / "strict.yml"
+    path.write_text(NOBODY_VISITS_A.replace("stop", "warn"))
+    cleared = airflow.ask(
+        "POST", "dags/strict/clearTaskInstances", dag_run_id=stopped, only_failed=True, dry_run=False
+    )
+    names = {it["task_id"] for it in cleared["task_instances"]}
+    assert names == {"combine", "finalise", "publish", "close_spark"}
+    assert airflow.outcome("strict", stopped) == "success"
+    (row,) = ledger(airflow, "strict")
+    assert (row.batch, row.status, row.watermark_after_us) == (FIRST, "published", LATEST_US)
+    assert windows(airflow, "strict") == {("a", hour(0), 2), ("b", hour(1), 1)}
+
+
+def test_a_backfill_runs_its_days_one_after_the_other(airflow: Services, visits: str) -> None:
+    runs = airflow.ask("GET", "dags/daily/dagRuns")["dag_runs"]
+    assert {airflow.outcome("daily", run["dag_run_id"]) for run in runs} == {"success"}
+    first, second = ledger(airflow, "daily")
+    assert (first.batch, second.batch) == (FIRST, SECOND)
+    assert first.finished_at_us is not None
+    assert second.started_at_us is not None
+    assert first.finished_at_us < second.started_at_us

@@ -1,0 +1,66 @@
+"""Which windows hold an instant, and which of them had closed, a tick before, at and after each boundary."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.intervals import LATEST_US
+from pipelines.spec.model import Sliding
+from pipelines.windows import starts_of, windows_kept, windows_missed
+
+#   size 20, step 10             instant -> starts of the windows that hold it
+SLIDING = Sliding(size_us=20, step_us=10)
+SHIFTED = Sliding(size_us=20, step_us=10, offset_us=3)
+UNEVEN = Sliding(size_us=25, step_us=10)
+SPARSE = Sliding(size_us=5, step_us=10)
+TUMBLING = Sliding(size_us=10, step_us=10)
+
+
+@pytest.mark.parametrize(
+    ("sliding", "table"),
+    [
+        (TUMBLING, {-11: [-20], -10: [-10], -1: [-10], 0: [0], 9: [0], 10: [10]}),
+        (SLIDING, {-11: [-30, -20], -10: [-20, -10], -1: [-20, -10], 0: [-10, 0], 9: [-10, 0], 10: [0, 10]}),
+        (SHIFTED, {-8: [-27, -17], -7: [-17, -7], 2: [-17, -7], 3: [-7, 3], 12: [-7, 3], 13: [3, 13]}),
+        (UNEVEN, {-1: [-20, -10], 0: [-20, -10, 0], 4: [-20, -10, 0], 5: [-10, 0], 10: [-10, 0, 10]}),
+        (SPARSE, {-11: [], -10: [-10], -6: [-10], -5: [], -1: [], 0: [0], 4: [0], 5: [], 9: [], 10: [10]}),
+    ],
+)
+def test_an_instant_lies_in_every_window_that_holds_it(
+    spark: SparkSession, sliding: Sliding, table: dict[int, list[int]]
+) -> None:
+    instants = spark.createDataFrame([(at,) for at in table], "at BIGINT")
+    found = instants.select("at", starts_of(F.col("at"), sliding).alias("starts")).collect()
+    assert {row.at: row.starts for row in found} == table
+
+
+#   windows over 15: [0, 20) and [10, 30); a lateness of 5 closes them at 25 and at 35
+@pytest.mark.parametrize(
+    ("watermark", "missed"),
+    [(None, 0), (-1, 0), (15, 0), (24, 0), (25, 1), (34, 1), (35, 2), (36, 2), (LATEST_US, 2)],
+)
+def test_a_window_is_closed_when_the_watermark_reaches_its_end_and_lateness(
+    spark: SparkSession, watermark: int | None, missed: int
+) -> None:
+    instants = spark.createDataFrame([(15,)], "at BIGINT")
+    at = F.col("at")
+    found = instants.select(
+        windows_missed(at, SLIDING, allowed_lateness_us=5, watermark_us=watermark).alias("missed"),
+        windows_kept(at, SLIDING, allowed_lateness_us=5, watermark_us=watermark).alias("kept"),
+    ).collect()
+    assert [(row.missed, row.kept) for row in found] == [(missed, 2 - missed)]
+
+
+@pytest.mark.parametrize("watermark", [None, 0, 100, LATEST_US])
+def test_an_instant_between_windows_misses_none_and_keeps_none(
+    spark: SparkSession, watermark: int | None
+) -> None:
+    instants = spark.createDataFrame([(7,)], "at BIGINT")
+    at = F.col("at")
+    found = instants.select(
+        windows_missed(at, SPARSE, allowed_lateness_us=0, watermark_us=watermark).alias("missed"),
+        windows_kept(at, SPARSE, allowed_lateness_us=0, watermark_us=watermark).alias("kept"),
+    ).collect()
+    assert [(row.missed, row.kept) for row in found] == [(0, 0)]
