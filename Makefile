@@ -6,7 +6,6 @@ SHELL := bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -q
-FAST := $(PYTEST) -n 2 --dist loadfile -m "not slow and not spark and not system" --ignore=tests/benchmarks
 
 help: ## tells what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,11 +18,10 @@ demo: setup ## runs a year of real flights through Airflow, and shows the window
 	@$(BIN)/python -m demo.run
 
 test: setup ## all tests but the slow ones
-	$(FAST)
-	$(PYTEST) -m "not slow and (spark or system)" --ignore=tests/benchmarks
+	$(PYTEST) -m "not slow" --ignore=tests/benchmarks
 
 test-fast: setup ## the tests that need no Spark: half a minute
-	$(FAST)
+	$(PYTEST) -m "not slow and not spark and not system" --ignore=tests/benchmarks
 
 test-all: setup ## all tests, also those that take minutes
 	$(PYTEST) --ignore=tests/benchmarks

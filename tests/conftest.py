@@ -37,3 +37,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+        if "feed_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.system)

@@ -19,6 +19,7 @@ from tests.cli.conftest import Place, day, days
 PROCESS = [sys.executable, "-c", "import sys; from pipelines.cli.main import main; sys.exit(main())"]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("words", "code"), [(["--help"], 0), (["run", "none.yml"], 2), (["status", "{spec}"], 0)]
 )
@@ -29,6 +30,7 @@ def test_a_process_of_its_own_leaves_with_the_same_codes(words: list[str], code:
     assert (done.stdout != "") == (code == 0)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("words", [["--help"], ["status", "{spec}"], ["show", "{spec}", "windows"]])
 def test_a_command_that_needs_no_spark_loads_none(words: list[str], place: Place):
     program = (
@@ -44,6 +46,7 @@ def test_a_command_that_needs_no_spark_loads_none(words: list[str], place: Place
     assert done.stderr.splitlines()[-1] == "[]"
 
 
+@pytest.mark.system
 def test_ctrl_c_leaves_with_130_and_a_word(place: Place):
     place.write_run(day(1), day(2), "running", fingerprint=state_fingerprint(place.pipeline))
     words = ["run", str(place.spec), "--from", "2024-01-02", "--to", "2024-01-03", "--wait"]
@@ -56,6 +59,7 @@ def test_ctrl_c_leaves_with_130_and_a_word(place: Place):
 
 
 @pytest.mark.slow
+@pytest.mark.system
 def test_ctrl_c_while_spark_works_names_the_batch_and_what_takes_it_up_again(
     place: Place, spark: SparkSession
 ):
@@ -84,6 +88,7 @@ def test_a_batch_that_is_interrupted_is_named_with_what_takes_it_up_again():
     assert read_arguments(again.split()[1:]).store == "here"
 
 
+@pytest.mark.system
 def test_whoever_reads_the_output_may_stop_reading(place: Place):
     command = f"set -o pipefail; {sys.executable} -c '{PROCESS[2]}' explain {place.spec} | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

@@ -43,6 +43,7 @@ def test_there_are_dag_files() -> None:
     assert len(dag_files()) >= 2
 
 
+@pytest.mark.system
 def test_all_of_them_parse_quickly_and_load_nothing_heavy() -> None:
     command = [sys.executable, "-c", IN_A_FRESH_PROCESS, json.dumps(dag_files())]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=DAGS.parent)
