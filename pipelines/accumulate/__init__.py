@@ -5,7 +5,14 @@ per substream. Promised: a state holds each accepted event of its frame once, an
 through once.
 """
 
-from pipelines.accumulate.frames import accumulate, newest_per_substream, partial_frames
+from pipelines.accumulate.frames import accumulate, newest_per_substream, partial_frames, tally_states
 from pipelines.accumulate.replacing import changed_frames, with_vanished
 
-__all__ = ["accumulate", "changed_frames", "newest_per_substream", "partial_frames", "with_vanished"]
+__all__ = [
+    "accumulate",
+    "changed_frames",
+    "newest_per_substream",
+    "partial_frames",
+    "tally_states",
+    "with_vanished",
+]

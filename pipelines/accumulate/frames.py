@@ -7,13 +7,15 @@ taken.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.aggregates import accumulate_columns, combine_columns, event_values, part_columns
 from pipelines.ingest.events import ARRIVAL_US, EVENT_US, SUBSTREAM
-from pipelines.ingest.fate import ACCEPTED, FATE, QUARANTINED
-from pipelines.spec import Pipeline
+from pipelines.ingest.fate import ACCEPTED, FATE, LATE, QUARANTINED, UNCLAIMED, loses, passes
+from pipelines.spec import Pipeline, Window
 
 ALIGNED = "aligned"
 FRAME_US = "_frame_us"
@@ -23,25 +25,47 @@ NEWEST = ("newest_event_us", "newest_arrival_us")
 def accumulate(
     fated_events: DataFrame, pipeline: Pipeline, *, frame_us: int, by_substream: bool
 ) -> DataFrame:
-    """Per key and frame, and per substream if asked: the parts, `event_count`, the fate and the newest times.
+    """Per key, frame and fate, and per substream if asked: the parts, `event_count` and the newest times.
 
-    The fate of an event is that of its frame, since frames divide windows: so it is no part of the grouping.
+    What is quarantined lies in no frame. Only accepted events bring values: those of the others may be
+    what no aggregate can bear.
     """
+    is_accepted = F.col(FATE) == ACCEPTED
     frame_start_us = F.col(EVENT_US) - F.pmod(F.col(EVENT_US), F.lit(frame_us))
-    values = [value.alias(name) for name, value in event_values(pipeline.aggregates).items()]
-    framed = fated_events.where(F.col(FATE) != QUARANTINED).select(
+    values = event_values(pipeline.aggregates)
+    framed = fated_events.select(
         *[F.col(name) for name in pipeline.key],
-        frame_start_us.alias(FRAME_US),
+        F.when(passes(), frame_start_us).alias(FRAME_US),
         *[F.col(name) for name in (SUBSTREAM, FATE, EVENT_US, ARRIVAL_US)],
-        *values,
+        *[F.when(is_accepted, value).alias(name) for name, value in values.items()],
     )
-    groups = [*pipeline.key, FRAME_US, *([SUBSTREAM] if by_substream else [])]
+    groups = [*pipeline.key, FRAME_US, FATE, *([SUBSTREAM] if by_substream else [])]
     return framed.groupBy(*groups).agg(
         *accumulate_columns(pipeline.aggregates),
-        F.max(FATE).alias(FATE),
         F.max(EVENT_US).alias("newest_event_us"),
         F.max(ARRIVAL_US).alias("newest_arrival_us"),
     )
+
+
+def tally_states(windows: Sequence[Window], *, watermark_us: int | None) -> list[Column]:
+    """Aggregate expressions over the states of `accumulate`, so that events are counted once they are few.
+
+    `ingested, late, quarantined` count the batch's own rows, `unclaimed` those that no time puts into any
+    batch, `losing` the events that at least one window lost; and the newest times of all that passed.
+    """
+    fate = F.col(FATE)
+    counts = {
+        "ingested": fate != UNCLAIMED,
+        "late": fate == LATE,
+        "quarantined": fate == QUARANTINED,
+        "unclaimed": fate == UNCLAIMED,
+        "losing": passes() & loses(F.col(FRAME_US), windows, watermark_us),
+    }
+    events = F.col("event_count")
+    return [
+        *[F.sum(F.when(counted, events).otherwise(F.lit(0))).alias(name) for name, counted in counts.items()],
+        *[F.max(F.when(passes(), F.col(name))).alias(name) for name in NEWEST],
+    ]
 
 
 def partial_frames(states: DataFrame, pipeline: Pipeline, *, frame_us: int) -> DataFrame:
@@ -66,5 +90,9 @@ def newest_per_substream(states: DataFrame) -> DataFrame:
     One null substream where there is none.
     """
     substream = F.col(SUBSTREAM) if SUBSTREAM in states.columns else F.lit(None).cast("string")
-    newest = states.groupBy(substream.alias("substream")).agg(*[F.max(name).alias(name) for name in NEWEST])
+    newest = (
+        states.where(passes())
+        .groupBy(substream.alias("substream"))
+        .agg(*[F.max(name).alias(name) for name in NEWEST])
+    )
     return newest.where(F.col("newest_event_us").isNotNull())

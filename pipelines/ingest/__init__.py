@@ -7,7 +7,7 @@ as it came.
 """
 
 from pipelines.ingest.events import ARRIVAL_US, EVENT_US, SUBSTREAM, to_events
-from pipelines.ingest.fate import FATE, fated, late_events, loses, not_yet_quarantined, quarantined_rows
+from pipelines.ingest.fate import FATE, fated, late_events, not_yet_quarantined, passes, quarantined_rows
 from pipelines.ingest.read import read_rows
 from pipelines.ingest.rules import RowRule
 from pipelines.ingest.tally import tally
@@ -21,8 +21,8 @@ __all__ = [
     "RowRule",
     "fated",
     "late_events",
-    "loses",
     "not_yet_quarantined",
+    "passes",
     "quarantined_rows",
     "read_rows",
     "tally",

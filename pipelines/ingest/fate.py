@@ -1,15 +1,15 @@
 """The fate of every event of a batch, and the rows that are kept because they do not count.
 
-A row that breaks a built-in rule or a rule marked `quarantine` is quarantined. Of the others, one that no
-window keeps is late. All the rest is accepted. The watermark is the one before the batch, so nothing in a
-batch makes a row of it late.
+A row that breaks a built-in rule or a rule marked `quarantine` is quarantined, or unclaimed where in
+addition no time puts it into any batch. Of the others, one that no window keeps is late. All the rest is
+accepted. The watermark is the one before the batch, so nothing in a batch makes a row of it late.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from operator import or_
+from operator import add, or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import Window as W
@@ -23,8 +23,8 @@ from pipelines.windows import windows_kept, windows_missed
 
 FATE = "_fate"
 RULES = "_rules"
-ACCEPTED, LATE, QUARANTINED = 0, 1, 2
-"""Numbers, for an aggregation over text is many times slower."""
+ACCEPTED, LATE, QUARANTINED, UNCLAIMED = 0, 1, 2, 3
+"""Numbers, for to aggregate by text is many times slower. Those from `QUARANTINED` on are kept out."""
 
 
 def fated(
@@ -35,9 +35,14 @@ def fated(
     names = [F.when(breaks, F.lit(name)) for name, breaks in quarantining.items()]
     all_rules = F.concat(F.col(BROKEN), F.array_compact(F.array(*names))) if names else F.col(BROKEN)
     is_quarantined = reduce(or_, quarantining.values(), F.col(IS_BROKEN))
-    late = F.lit(False) if watermark_us is None else _is_late(windows, watermark_us)
-    fate = F.when(is_quarantined, F.lit(QUARANTINED)).when(late, F.lit(LATE)).otherwise(F.lit(ACCEPTED))
-    return events.withColumns({RULES: all_rules, FATE: fate})
+    kept_out = F.when(F.col(ARRIVAL_US).isNull(), F.lit(UNCLAIMED)).otherwise(F.lit(QUARANTINED))
+    counts = F.lit(ACCEPTED) if watermark_us is None else _late_or_accepted(windows, watermark_us)
+    return events.withColumns({RULES: all_rules, FATE: F.when(is_quarantined, kept_out).otherwise(counts)})
+
+
+def passes() -> Column:
+    """Whether an event got past all rules, be it late or not."""
+    return F.col(FATE) < QUARANTINED
 
 
 def late_events(fated_events: DataFrame, windows: Sequence[Window], *, watermark_us: int) -> DataFrame:
@@ -48,13 +53,13 @@ def late_events(fated_events: DataFrame, windows: Sequence[Window], *, watermark
     dropped = [
         F.struct(
             F.lit(window.name).alias("window"),
-            _missed(window, watermark_us).alias("missed"),
-            _kept(window, watermark_us).alias("kept"),
+            _missed(window, watermark_us, instant_us=F.col(EVENT_US)).alias("missed"),
+            _kept(window, watermark_us, instant_us=F.col(EVENT_US)).alias("kept"),
         )
         for window in windows
     ]
     missing = F.filter(F.array(*dropped), lambda loss: loss["missed"] > 0)
-    counted = fated_events.where(F.col(FATE) != QUARANTINED).withColumn("_losses", missing)
+    counted = fated_events.where(passes()).withColumn("_losses", missing)
     columns = as_read(fated_events)
     return counted.select(*columns, F.inline("_losses"))
 
@@ -70,9 +75,9 @@ def quarantined_rows(fated_events: DataFrame) -> DataFrame:
     if UNREADABLE in fated_events.columns:
         text = F.to_json(F.struct(F.col(UNREADABLE).alias("unreadable")))
         record = F.when(F.col(UNREADABLE).isNotNull(), text).otherwise(record)
-    quarantined = fated_events.where(F.col(FATE) == QUARANTINED)
-    claimed = F.col(ARRIVAL_US).isNotNull().alias("is_claimed")
-    return quarantined.select(record.alias("record"), F.col(RULES).alias("rules"), claimed)
+    claimed = (F.col(FATE) == QUARANTINED).alias("is_claimed")
+    kept_out = fated_events.where(~passes())
+    return kept_out.select(record.alias("record"), F.col(RULES).alias("rules"), claimed)
 
 
 def not_yet_quarantined(rows: DataFrame, stored: DataFrame) -> DataFrame:
@@ -92,36 +97,34 @@ def as_read(events: DataFrame) -> list[str]:
     return [name for name in events.columns if name not in own]
 
 
-def loses(windows: Sequence[Window], watermark_us: int | None) -> Column:
-    """Whether an event comes too late for at least one window that would hold it."""
+def loses(instant_us: Column, windows: Sequence[Window], watermark_us: int | None) -> Column:
+    """Whether an instant, or a frame by its start, came too late for at least one window over it."""
     if watermark_us is None:
         return F.lit(False)
-    missed = F.lit(0)
-    for window in windows:
-        missed = missed + _missed(window, watermark_us)
-    return missed > 0
+    missed = [_missed(window, watermark_us, instant_us=instant_us) for window in windows]
+    return reduce(add, missed) > 0
 
 
-def _is_late(windows: Sequence[Window], watermark_us: int) -> Column:
-    missed, kept = F.lit(0), F.lit(0)
-    for window in windows:
-        missed = missed + _missed(window, watermark_us)
-        kept = kept + _kept(window, watermark_us)
-    return (missed > 0) & (kept == 0)
+def _late_or_accepted(windows: Sequence[Window], watermark_us: int) -> Column:
+    event_us = F.col(EVENT_US)
+    kept = [_kept(window, watermark_us, instant_us=event_us) for window in windows]
+    late = loses(event_us, windows, watermark_us) & (reduce(add, kept) == 0)
+    # An event at or after the watermark loses nothing: most events leave here, before the arithmetic.
+    return F.when((event_us < F.lit(watermark_us)) & late, F.lit(LATE)).otherwise(F.lit(ACCEPTED))
 
 
-def _missed(window: Window, watermark_us: int) -> Column:
+def _missed(window: Window, watermark_us: int, *, instant_us: Column) -> Column:
     return windows_missed(
-        F.col(EVENT_US),
+        instant_us,
         _sliding(window),
         allowed_lateness_us=window.allowed_lateness_us,
         watermark_us=watermark_us,
     )
 
 
-def _kept(window: Window, watermark_us: int) -> Column:
+def _kept(window: Window, watermark_us: int, *, instant_us: Column) -> Column:
     return windows_kept(
-        F.col(EVENT_US),
+        instant_us,
         _sliding(window),
         allowed_lateness_us=window.allowed_lateness_us,
         watermark_us=watermark_us,

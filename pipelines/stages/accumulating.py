@@ -18,13 +18,13 @@ from pipelines.accumulate import (
     changed_frames,
     newest_per_substream,
     partial_frames,
+    tally_states,
     with_vanished,
 )
 from pipelines.errors import RunAgain
 from pipelines.ingest import (
     fated,
     late_events,
-    loses,
     not_yet_quarantined,
     quarantined_rows,
     read_rows,
@@ -54,11 +54,14 @@ def accumulate_source(work: Work, source: Source) -> Counts:
         watermark_us=work.judged_by_us,
         rules=rules,
     )
-    passing, arriving = Observation(), Observation()
-    observed = events.observe(passing, *tally(loses(work.pipeline.windows, work.judged_by_us), rules))
+    passing, accumulated, arriving = Observation(), Observation(), Observation()
+    # What looks at every event costs most, so only rules are counted there.
     states = accumulate(
-        observed, work.pipeline, frame_us=work.site.frame_us, by_substream=source.substream is not None
-    )
+        events.observe(passing, *tally(rules)) if rules else events,
+        work.pipeline,
+        frame_us=work.site.frame_us,
+        by_substream=source.substream is not None,
+    ).observe(accumulated, *tally_states(work.pipeline.windows, watermark_us=work.judged_by_us))
     if source.substream is not None:
         states = states.persist()
     try:
@@ -68,12 +71,13 @@ def accumulate_source(work: Work, source: Source) -> Counts:
             partials=partial_frames(states, work.pipeline, frame_us=work.site.frame_us),
             arriving=arriving,
         )
-        tallied = passing.get
+        tallied = accumulated.get
         write_progress(work, source, seen=_seen(source, states, tallied=tallied))
     finally:
         if source.substream is not None:
             states.unpersist()
-    counts = {name: int(value or 0) for name, value in tallied.items() if not name.startswith("newest")}
+    counted = {**tallied, **(passing.get if rules else {})}
+    counts = {name: int(value or 0) for name, value in counted.items() if not name.startswith("newest")}
     counts["accepted"] = int(arriving.get["accepted"] or 0)
     counts["partial_frames"] = int(arriving.get["partial_frames"] or 0)
     counts["late_rows"] = _write_late(work, source, events=events, losing=counts["losing"])

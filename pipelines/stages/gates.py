@@ -13,7 +13,6 @@ from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from pipelines.checks import (
     Expectation,
@@ -29,8 +28,8 @@ from pipelines.checks import (
     validate,
 )
 from pipelines.errors import LookAtTheData
-from pipelines.ingest import FATE, RowRule, fated, read_rows, to_events
-from pipelines.ingest.fate import QUARANTINED, as_read
+from pipelines.ingest import RowRule, fated, passes, read_rows, to_events
+from pipelines.ingest.fate import as_read
 from pipelines.stages.site import Site, Work
 from pipelines.store import small
 from pipelines.store.ledger import now_us
@@ -110,7 +109,7 @@ def _candidates(work: Work) -> DataFrame:
             watermark_us=work.judged_by_us,
             rules=rules,
         )
-        of_sources.append(events.where(F.col(FATE) != QUARANTINED).select(*as_read(events)))
+        of_sources.append(events.where(passes()).select(*as_read(events)))
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), of_sources)
 
 

@@ -20,7 +20,7 @@ from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import from_us
 from pipelines.store.fence import Fence
 from pipelines.store.reader import in_microseconds
-from pipelines.store.tables import PARTITIONED_BY, PROPERTIES, Columns, Store, schema_of
+from pipelines.store.tables import PARTITIONED_BY, Columns, Store, properties, schema_of
 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
 Values = Mapping[str, Value]
@@ -40,7 +40,7 @@ def create(store: Store, table: str, *, columns: Columns) -> None:
         schema=Schema.from_json(schema_of(whole).json()),
         mode="ignore",
         partition_by=partitions,
-        configuration=PROPERTIES,
+        configuration=properties(columns),
     )
 
 

@@ -87,7 +87,14 @@ PARTITIONED_BY = {
 DAY_OF = {"frames": "frame_start", "windows": "window_start"}
 """Which instant a table's `day` is of; of the others, `batch_start`: they are replaced by batch."""
 
-PROPERTIES = {"delta.checkpointInterval": "100"}
+SEARCHED_BY = ("batch_start", "batch_end", "frame_start", "frame_end", "window_start", "window_end")
+"""What readers narrow a table down by: of other columns no file keeps its least and largest values."""
+
+
+def properties(columns: Columns) -> dict[str, str]:
+    """Delta's own settings of a table with these columns."""
+    searched = [name for name in SEARCHED_BY if name in columns]
+    return {"delta.checkpointInterval": "100", "delta.dataSkippingStatsColumns": ",".join(searched)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
