@@ -32,7 +32,7 @@ def accumulate(
     """
     is_accepted = F.col(FATE) == ACCEPTED
     frame_start_us = F.col(EVENT_US) - F.pmod(F.col(EVENT_US), F.lit(frame_us))
-    values = event_values(pipeline.aggregates)
+    values = event_values(pipeline.aggregates, F.col(EVENT_US))
     framed = fated_events.select(
         *[F.col(name) for name in pipeline.key],
         F.when(passes(), frame_start_us).alias(FRAME_US),

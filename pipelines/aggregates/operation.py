@@ -11,26 +11,38 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, DoubleType, FloatType
 
 Finish = Callable[[Mapping[str, Column], Mapping[str, DataType]], Column]
 """From the columns of the parts, by name, and their types to the result."""
+
+Over = Callable[[Column], Column]
+"""How an aggregate function is applied: as it stands to a group, or over the rows of a window."""
+
+
+def to_group(function: Column) -> Column:
+    """An aggregate function as it stands, for `groupBy`."""
+    return function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One mergeable column of a state.
 
-    `accumulate` aggregates a column of event values (null: not counted) into a state, `combine`
-    aggregates states, `merge` and `deduct` take two states of one row. `deduct=None`: it cannot be
-    undone.
+    `accumulate` aggregates a column of event values (null: not counted) into a state. `combine` aggregates
+    states, applying every aggregate function in it by the `Over` that it is given. `merge` and `deduct`
+    take two states of one row; neither is null. `deduct=None`: it cannot be undone.
     """
 
     name: str
     accumulate: Callable[[Column], Column]
-    combine: Callable[[Column], Column]
+    combine: Callable[[Column, Over], Column]
     merge: Callable[[Column, Column], Column]
     deduct: Callable[[Column, Column], Column] | None = None
+
+    def deducts(self, kind: DataType) -> bool:
+        """Whether states of this type can be deducted: floats drift, and leave phantom windows."""
+        return self.deduct is not None and not isinstance(kind, DoubleType | FloatType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

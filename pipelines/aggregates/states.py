@@ -12,16 +12,19 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
-from pipelines.aggregates.operation import Part
+from pipelines.aggregates.operation import Over, Part, to_group
 from pipelines.aggregates.registry import operation_of
 from pipelines.spec.model import Aggregate
 
 Aggregates = Sequence[Aggregate]
 
 
-def event_values(aggregates: Aggregates) -> dict[str, Column]:
-    """One column per aggregate: what an event brings to it, null where its `where` leaves the event out."""
-    return {aggregate.name: _value(aggregate) for aggregate in aggregates}
+def event_values(aggregates: Aggregates, instant_us: Column) -> dict[str, Column]:
+    """One column per aggregate: what an event at that instant brings to it.
+
+    Null where its `where` leaves the event out.
+    """
+    return {aggregate.name: _value(aggregate, instant_us) for aggregate in aggregates}
 
 
 def accumulate_columns(aggregates: Aggregates) -> list[Column]:
@@ -32,13 +35,13 @@ def accumulate_columns(aggregates: Aggregates) -> list[Column]:
     return [*parts, F.count(F.lit(1)).alias("event_count")]
 
 
-def combine_columns(aggregates: Aggregates, schema: StructType) -> list[Column]:
+def combine_columns(aggregates: Aggregates, schema: StructType, *, over: Over = to_group) -> list[Column]:
     """Aggregate expressions over the states of a data frame with that schema; types stay what they are."""
     parts = [
-        part.combine(F.col(column)).cast(schema[column].dataType).alias(column)
+        part.combine(F.col(column), over).cast(schema[column].dataType).alias(column)
         for _, part, column in _parts(aggregates)
     ]
-    return [*parts, F.coalesce(F.sum("event_count"), F.lit(0)).alias("event_count")]
+    return [*parts, F.coalesce(over(F.sum("event_count")), F.lit(0)).alias("event_count")]
 
 
 def finish_columns(aggregates: Aggregates, schema: StructType) -> list[Column]:
@@ -59,7 +62,7 @@ def part_columns(aggregates: Aggregates) -> list[str]:
     return [column for _, _, column in _parts(aggregates)]
 
 
-def _value(aggregate: Aggregate) -> Column:
+def _value(aggregate: Aggregate, instant_us: Column) -> Column:
     counts_rows = aggregate.of is None or aggregate.of.strip() == "*"
     value = F.lit(1) if counts_rows else F.expr(str(aggregate.of))
     return value if aggregate.where is None else F.when(F.expr(aggregate.where), value)

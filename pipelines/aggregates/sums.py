@@ -13,14 +13,14 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType
 
-from pipelines.aggregates.operation import Operation, Part
+from pipelines.aggregates.operation import Operation, Over, Part, to_group
 
 SUM_DIGITS = 10
 """Spark's `sum` widens a decimal by ten digits."""
 
 
-def _total(values: Column) -> Column:
-    return F.coalesce(F.sum(values), F.lit(0))
+def _total(values: Column, over: Over = to_group) -> Column:
+    return F.coalesce(over(F.sum(values)), F.lit(0))
 
 
 ROWS = Part(name="rows", accumulate=F.count, combine=_total, merge=add, deduct=sub)

@@ -49,7 +49,7 @@ def aggregates_of(name: str) -> list[Aggregate]:
 
 def states(events: DataFrame, aggregates: list[Aggregate], *, parts: int) -> DataFrame:
     """The states of the events, dealt into so many parts."""
-    values = [value.alias(name) for name, value in event_values(aggregates).items()]
+    values = [value.alias(name) for name, value in event_values(aggregates, F.lit(0)).items()]
     dealt = events.withColumn("part", F.pmod(F.xxhash64("*"), F.lit(parts)))
     return dealt.select("key", "part", *values).groupBy("key", "part").agg(*accumulate_columns(aggregates))
 
@@ -89,7 +89,7 @@ def test_combining_any_split_finishes_like_the_whole(spark: SparkSession, name: 
 
 
 def test_an_operation_whose_parts_do_not_add_up_is_refused(spark: SparkSession) -> None:
-    forgetful = replace(COUNT, parts=(replace(ROWS, combine=F.max),))
+    forgetful = replace(COUNT, parts=(replace(ROWS, combine=lambda states, over: over(F.max(states))),))
     with planted(forgetful) as name:
         assert not keeps_the_law(spark, name)
 
