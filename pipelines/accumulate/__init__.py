@@ -6,13 +6,18 @@ through once.
 """
 
 from pipelines.accumulate.frames import accumulate, newest_per_substream, partial_frames, tally_states
-from pipelines.accumulate.replacing import changed_frames, with_vanished
+from pipelines.accumulate.replacing import FRAME, PROTO, changed, with_vanished
+from pipelines.accumulate.sessions import partial_sessions, session_windows
 
 __all__ = [
+    "FRAME",
+    "PROTO",
     "accumulate",
-    "changed_frames",
+    "changed",
     "newest_per_substream",
     "partial_frames",
+    "partial_sessions",
+    "session_windows",
     "tally_states",
     "with_vanished",
 ]

@@ -1,10 +1,12 @@
-"""Partial frames in the place of older ones: what vanished, and what changed.
+"""Partial frames and sessions in the place of older ones: what vanished, and what changed.
 
-A frame that lost all its events is kept as an empty state, so that it is touched too and combined anew
+One that lost all its events is kept as an empty state, so that it is touched too and combined anew
 without them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -14,30 +16,38 @@ from pipelines.aggregates import are_alike, combine_columns, part_columns
 from pipelines.spec import Pipeline
 
 FRAME = ("grid", "frame_start", "frame_end")
+PROTO = ("window", "window_start", "window_end")
 
 
-def with_vanished(partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline) -> DataFrame:
-    """The partial frames, and an empty one for each that stood there earlier and is not among them."""
+def with_vanished(
+    partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
+) -> DataFrame:
+    """The partials, and an empty one for each that stood there earlier and is not among them.
+
+    `bounds` tells what they are: `FRAME` or `PROTO`.
+    """
     parts = part_columns(pipeline.aggregates)
     nothing = [F.lit(None).cast(partials.schema[part].dataType).alias(part) for part in parts]
-    vanished = earlier.select(*pipeline.key, *FRAME, *nothing, F.lit(0).cast("bigint").alias("event_count"))
+    vanished = earlier.select(*pipeline.key, *bounds, *nothing, F.lit(0).cast("bigint").alias("event_count"))
     both = partials.unionByName(vanished)
-    return both.groupBy(*pipeline.key, *FRAME).agg(*combine_columns(pipeline.aggregates, partials.schema))
+    return both.groupBy(*pipeline.key, *bounds).agg(*combine_columns(pipeline.aggregates, partials.schema))
 
 
-def changed_frames(partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline) -> DataFrame:
-    """One row: `changed`, how many frames differ from those that stood there earlier.
+def changed(
+    partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
+) -> DataFrame:
+    """One row: `changed`, how many partials differ from those that stood there earlier.
 
     Every earlier one is among `partials`.
     """
     state = [*part_columns(pipeline.aggregates), "event_count"]
     now = partials.select(
-        *pipeline.key, *FRAME, F.struct(*state).alias("now"), _none(partials, state).alias("was")
+        *pipeline.key, *bounds, F.struct(*state).alias("now"), _none(partials, state).alias("was")
     )
     was = earlier.select(
-        *pipeline.key, *FRAME, _none(partials, state).alias("now"), F.struct(*state).alias("was")
+        *pipeline.key, *bounds, _none(partials, state).alias("now"), F.struct(*state).alias("was")
     )
-    paired = now.unionByName(was).groupBy(*pipeline.key, *FRAME)
+    paired = now.unionByName(was).groupBy(*pipeline.key, *bounds)
     # There is one of each at most.
     sides = paired.agg(
         F.first("now", ignorenulls=True).alias("now"), F.first("was", ignorenulls=True).alias("was")

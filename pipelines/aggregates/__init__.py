@@ -5,18 +5,21 @@ operation: its parts combine in any order and grouping, and finishing the combin
 the events at once.
 """
 
+from pipelines.aggregates.laws import laws_kept
 from pipelines.aggregates.likeness import are_alike
-from pipelines.aggregates.operation import Operation, Part
+from pipelines.aggregates.operation import Given, Operation, Part
 from pipelines.aggregates.registry import operation_of, part_names
 from pipelines.aggregates.states import (
     accumulate_columns,
     combine_columns,
     event_values,
     finish_columns,
+    nullable,
     part_columns,
 )
 
 __all__ = [
+    "Given",
     "Operation",
     "Part",
     "accumulate_columns",
@@ -24,6 +27,8 @@ __all__ = [
     "combine_columns",
     "event_values",
     "finish_columns",
+    "laws_kept",
+    "nullable",
     "operation_of",
     "part_columns",
     "part_names",

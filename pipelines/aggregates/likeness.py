@@ -1,23 +1,81 @@
 """When two values of a state or a result count as the same.
 
 Exact types are the same when they are equal. Doubles that were added up in another order differ by
-rounding, and that is no change.
+rounding, and that is no change. A sketch is the same as another when what is beside it is: the fingerprint of
+the values in it.
 """
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DoubleType, FloatType
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructField, StructType
+
+from pipelines.aggregates.kinds import can_be_ordered
 
 RESUMMING_ERROR = 1e-12
 """Relative: some thousand roundings of a double's 53 bits."""
+SKETCH = {"sketch", "fingerprint"}
 
 
 def are_alike(one: Column, other: Column, *, kind: DataType) -> Column:
     """Whether two columns of a type are the same; null is like null, NaN like NaN. Never null."""
-    equal = one.eqNullSafe(other)
-    if not isinstance(kind, DoubleType | FloatType):
-        return equal
-    near = F.abs(one - other) <= F.lit(RESUMMING_ERROR) * (F.abs(one) + F.abs(other))
-    return equal | F.coalesce(near, F.lit(False))
+    match kind:
+        case DoubleType() | FloatType():
+            near = F.abs(one - other) <= F.lit(RESUMMING_ERROR) * (F.abs(one) + F.abs(other))
+            return one.eqNullSafe(other) | F.coalesce(near, F.lit(False))
+        case StructType():
+            return _both(one, other, alike=_fields_alike(one, other, kind=kind))
+        case ArrayType() if not _is_exact(kind):
+            return _both(one, other, alike=_items_alike(one, other, kind=kind.elementType))
+        case MapType():
+            return _both(one, other, alike=_entries_alike(one, other, kind=kind))
+        case _:
+            return one.eqNullSafe(other)
+
+
+def _both(one: Column, other: Column, *, alike: Column) -> Column:
+    return F.when(one.isNull() | other.isNull(), one.isNull() & other.isNull()).otherwise(alike)
+
+
+def _fields_alike(one: Column, other: Column, *, kind: StructType) -> Column:
+    names = set(kind.names)
+    compared = [field for field in kind if names != SKETCH or field.name != "sketch"]
+    alike = [are_alike(one[field.name], other[field.name], kind=field.dataType) for field in compared]
+    return reduce(and_, alike, F.lit(True))
+
+
+def _items_alike(one: Column, other: Column, *, kind: DataType) -> Column:
+    pairs = F.zip_with(one, other, lambda mine, yours: are_alike(mine, yours, kind=kind))
+    return (F.size(one) == F.size(other)) & F.forall(pairs, lambda alike: alike)
+
+
+def _entries_alike(one: Column, other: Column, *, kind: MapType) -> Column:
+    """Maps by their entries in order; where values have none, each key is looked up in the other map."""
+    if can_be_ordered(kind.valueType):
+        entries = StructType([StructField("key", kind.keyType), StructField("value", kind.valueType)])
+        mine, yours = (F.sort_array(F.map_entries(it)) for it in (one, other))
+        return are_alike(mine, yours, kind=ArrayType(entries))
+
+    def is_there(key: Column, value: Column) -> Column:
+        alike = are_alike(value, F.try_element_at(other, key), kind=kind.valueType)
+        return ~(F.map_contains_key(other, key) & alike)
+
+    unlike = F.size(F.map_filter(one, is_there))
+    return (F.size(one) == F.size(other)) & (unlike == 0)
+
+
+def _is_exact(kind: DataType) -> bool:
+    """Whether values of the type are alike only when they are equal."""
+    match kind:
+        case DoubleType() | FloatType() | MapType():
+            return False
+        case ArrayType():
+            return _is_exact(kind.elementType)
+        case StructType():
+            return all(_is_exact(field.dataType) for field in kind)
+        case _:
+            return True

@@ -26,6 +26,20 @@ def to_group(function: Column) -> Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What an event gives an operation: the expression `of`, the expression `by` if told, its time."""
+
+    of: Column
+    by: Column | None
+    instant_us: Column
+
+
+def as_it_is(given: Given) -> Column:
+    """The value of most operations: the expression itself."""
+    return given.of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One mergeable column of a state.
 
@@ -47,8 +61,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """Named parts and the finish that makes a result of them."""
+    """Named parts, the finish that makes a result of them, and how an event's value is made.
+
+    `value` is null for an event that does not count; where it takes more than one thing it is a struct.
+    """
 
     name: str
     parts: tuple[Part, ...]
     finish: Finish
+    value: Callable[[Given], Column] = as_it_is

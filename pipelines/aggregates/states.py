@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from pipelines.aggregates.operation import Over, Part, to_group
+from pipelines.aggregates.operation import Given, Over, Part, to_group
+from pipelines.aggregates.options import by_expression, expression
 from pipelines.aggregates.registry import operation_of
 from pipelines.spec.model import Aggregate
 
@@ -38,7 +39,7 @@ def accumulate_columns(aggregates: Aggregates) -> list[Column]:
 def combine_columns(aggregates: Aggregates, schema: StructType, *, over: Over = to_group) -> list[Column]:
     """Aggregate expressions over the states of a data frame with that schema; types stay what they are."""
     parts = [
-        part.combine(F.col(column), over).cast(schema[column].dataType).alias(column)
+        part.combine(F.col(column), over).cast(nullable(schema[column].dataType)).alias(column)
         for _, part, column in _parts(aggregates)
     ]
     return [*parts, F.coalesce(over(F.sum("event_count")), F.lit(0)).alias("event_count")]
@@ -62,9 +63,27 @@ def part_columns(aggregates: Aggregates) -> list[str]:
     return [column for _, _, column in _parts(aggregates)]
 
 
+def nullable(kind: DataType) -> DataType:
+    """The same type, where whatever is within it may be null."""
+    match kind:
+        case StructType():
+            return StructType([StructField(field.name, nullable(field.dataType)) for field in kind])
+        case ArrayType():
+            return ArrayType(nullable(kind.elementType))
+        case MapType():
+            return MapType(nullable(kind.keyType), nullable(kind.valueType))
+        case _:
+            return kind
+
+
 def _value(aggregate: Aggregate, instant_us: Column) -> Column:
-    counts_rows = aggregate.of is None or aggregate.of.strip() == "*"
-    value = F.lit(1) if counts_rows else F.expr(str(aggregate.of))
+    of, by = expression(aggregate), by_expression(aggregate)
+    given = Given(
+        of=F.lit(1) if of is None else F.expr(of),
+        by=None if by is None else F.expr(by),
+        instant_us=instant_us,
+    )
+    value = operation_of(aggregate).value(given)
     return value if aggregate.where is None else F.when(F.expr(aggregate.where), value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipelines.aggregates import operation_of, part_names
+from pipelines.aggregates.options import expression
 from pipelines.checks import STAGES, load_suite
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.explain_windows import frames, time_rules, windows
@@ -12,6 +13,7 @@ from pipelines.cli.place import folder_of, pipeline_of
 from pipelines.cli.steps import steps_of
 from pipelines.cli.written import indented, table
 from pipelines.spec import Aggregate, Pipeline, show_duration
+from pipelines.spec.model import Scalar
 
 
 def explain(arguments: Arguments) -> None:
@@ -66,7 +68,13 @@ def _aggregates(pipeline: Pipeline) -> str:
 
 
 def _called(aggregate: Aggregate) -> str:
-    return f"{aggregate.op}({aggregate.of or '*'})"
+    name = aggregate.of if aggregate.op == "custom" else aggregate.op
+    options = [f"{option} {_written(told)}" for option, told in aggregate.options if option != "of"]
+    return f"{name}({', '.join([expression(aggregate) or '*', *options])})"
+
+
+def _written(told: Scalar | tuple[Scalar, ...]) -> str:
+    return " and ".join(map(str, told)) if isinstance(told, tuple) else str(told)
 
 
 def _deduct(aggregate: Aggregate) -> str:

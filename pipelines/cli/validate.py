@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import Suite, load_suite, missing_columns, unknown_names, verify_rules
 from pipelines.cli.arguments import Arguments
+from pipelines.cli.laws import broken_laws, unloadable
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.session import session_of
 from pipelines.errors import CorrectTheSpec
@@ -31,11 +32,12 @@ def validate(arguments: Arguments) -> None:
     suite, problems = _suite(pipeline)
     for warning in warnings(pipeline):
         print(f"warning: {warning}")
+    problems = (*problems, *unloadable(pipeline))
     notes = {source.name: _why_unread(source, pipeline) for source in pipeline.sources}
     readable = tuple(source for source in pipeline.sources if notes[source.name] is None)
     if readable:
         site = Site(session_of(arguments), store_of(arguments, pipeline), replace(pipeline, sources=readable))
-        problems = (*problems, *_against_data(site, suite))
+        problems = (*problems, *(() if problems else broken_laws(site)), *_against_data(site, suite))
     if problems:
         raise CorrectTheSpec(pipeline.path.name, problems)
     for note in notes.values():

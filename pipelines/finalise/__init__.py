@@ -7,15 +7,19 @@ closed one changes only by a restatement; and the same frames give the same pane
 
 from pipelines.finalise.concern import Concern, concern_of
 from pipelines.finalise.panes import Publication, panes
-from pipelines.finalise.recombine import window_states
 from pipelines.finalise.results import RESULT_BOUNDS, last_published
+from pipelines.finalise.sessions import retracted_sessions, session_states
+from pipelines.finalise.windows import all_of, window_states
 
 __all__ = [
     "RESULT_BOUNDS",
     "Concern",
     "Publication",
+    "all_of",
     "concern_of",
     "last_published",
     "panes",
+    "retracted_sessions",
+    "session_states",
     "window_states",
 ]

@@ -16,16 +16,25 @@ from pyspark.sql import functions as F
 from pipelines.aggregates import are_alike
 from pipelines.combine import TOUCHED
 from pipelines.finalise.results import RESULT_BOUNDS, finished
-from pipelines.spec import Pipeline
-from pipelines.windows import closes_us
+from pipelines.intervals import LATEST_US
+from pipelines.spec import Pipeline, Session, Window
+from pipelines.windows import closes_us, grace_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """What holds for all panes of a batch: the watermark after it, and whether it restates an older one."""
+    """What holds for all panes of a batch: the watermarks after it, and whether it restates an older one.
+
+    `arrival_us` is the watermark of windows by arrival time.
+    """
 
     watermark_us: int | None
+    arrival_us: int | None
     restated: bool
+
+    def reached_us(self, window: Window) -> int | None:
+        """The watermark after the batch for windows of a definition."""
+        return self.arrival_us if window.time == "arrival" else self.watermark_us
 
 
 def panes(states: DataFrame, last: DataFrame, *, pipeline: Pipeline, publication: Publication) -> DataFrame:
@@ -41,9 +50,9 @@ def panes(states: DataFrame, last: DataFrame, *, pipeline: Pipeline, publication
     published = both.where(_publishes(both, pipeline, publication=publication))
     rows = F.explode(_rows(pipeline, publication)).alias("row")
     exploded = published.select(
-        *pipeline.key, *RESULT_BOUNDS, "is_due", F.col("last.pane_index").alias("_last_index"), rows
+        *pipeline.key, *RESULT_BOUNDS, "is_due", _next_index(pipeline).alias("_next_index"), rows
     )
-    index = F.coalesce(F.col("_last_index") + 1, F.lit(0)).cast("int")
+    index = F.coalesce(F.col("_next_index"), F.lit(0)).cast("int")
     return exploded.select(
         *pipeline.key,
         *RESULT_BOUNDS,
@@ -59,8 +68,18 @@ def panes(states: DataFrame, last: DataFrame, *, pipeline: Pipeline, publication
 def _publishes(both: DataFrame, pipeline: Pipeline, *, publication: Publication) -> Column:
     has_events = F.col("event_count") > 0
     if not publication.restated:
-        return has_events & (F.col("is_due") | F.col(TOUCHED))
+        return has_events & (F.col("is_due") | F.col(TOUCHED) | ~_is_published())
     return F.when(_is_published(), _has_changed(both, pipeline)).otherwise(has_events)
+
+
+def _next_index(pipeline: Pipeline) -> Column:
+    """The index of the next pane; a session that was retracted begins anew."""
+    following = F.col("last.pane_index") + 1
+    names = [window.name for window in pipeline.windows if isinstance(window.shape, Session)]
+    if not names:
+        return following
+    begins_anew = F.col("window").isin(names) & ~_is_published()
+    return F.when(begins_anew, F.lit(0)).otherwise(following)
 
 
 def _is_published() -> Column:
@@ -91,12 +110,11 @@ def _rows(pipeline: Pipeline, publication: Publication) -> Column:
 
 
 def _is_final(pipeline: Pipeline, publication: Publication) -> Column:
-    if publication.watermark_us is None:
-        return F.lit(False)
-    closes = F.lit(None).cast("bigint")
+    end_us = F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US))
+    is_final = F.lit(False)
     for window in pipeline.windows:
-        end_us = F.unix_micros("window_end")
-        closes = F.when(
-            F.col("window") == window.name, closes_us(end_us, window.allowed_lateness_us)
-        ).otherwise(closes)
-    return F.lit(publication.watermark_us) >= closes
+        reached_us = publication.reached_us(window)
+        if reached_us is not None:
+            closing_us = closes_us(end_us, window.allowed_lateness_us + grace_us(window.shape))
+            is_final |= (F.col("window") == window.name) & (F.lit(reached_us) >= closing_us)
+    return is_final

@@ -7,7 +7,15 @@ as it came.
 """
 
 from pipelines.ingest.events import ARRIVAL_US, EVENT_US, SUBSTREAM, to_events
-from pipelines.ingest.fate import FATE, fated, late_events, not_yet_quarantined, passes, quarantined_rows
+from pipelines.ingest.fate import (
+    FATE,
+    fated,
+    is_accepted,
+    late_events,
+    not_yet_quarantined,
+    passes,
+    quarantined_rows,
+)
 from pipelines.ingest.read import read_rows
 from pipelines.ingest.rules import RowRule
 from pipelines.ingest.tally import tally
@@ -20,6 +28,7 @@ __all__ = [
     "SUBSTREAM",
     "RowRule",
     "fated",
+    "is_accepted",
     "late_events",
     "not_yet_quarantined",
     "passes",

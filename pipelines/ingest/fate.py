@@ -2,7 +2,8 @@
 
 A row that breaks a built-in rule or a rule marked `quarantine` is quarantined, or unclaimed where in
 addition no time puts it into any batch. Of the others, one that no window keeps is late. All the rest is
-accepted. The watermark is the one before the batch, so nothing in a batch makes a row of it late.
+accepted, diminished where some of its windows had closed. The watermark is the one before the batch, so
+nothing in a batch makes a row of it late.
 """
 
 from __future__ import annotations
@@ -16,33 +17,69 @@ from pyspark.sql import Window as W
 from pyspark.sql import functions as F
 
 from pipelines.ingest.events import ARRIVAL_US, BROKEN, DEFAULT_EVENT_COLUMNS, EVENT_US, IS_BROKEN
+from pipelines.ingest.holding import HELD, held_column, instant_of, lengths_rules, with_held
 from pipelines.ingest.read import UNREADABLE
 from pipelines.ingest.rules import RowRule
-from pipelines.spec import Sliding, Window
-from pipelines.windows import windows_kept, windows_missed
+from pipelines.spec import Custom, Pipeline, Sliding, Window
+from pipelines.windows import held_missed, judging_us, windows_kept, windows_missed
 
 FATE = "_fate"
 RULES = "_rules"
-ACCEPTED, LATE, QUARANTINED, UNCLAIMED = 0, 1, 2, 3
-"""Numbers, for to aggregate by text is many times slower. Those from `QUARANTINED` on are kept out."""
+ACCEPTED, DIMINISHED, LATE, QUARANTINED, UNCLAIMED = range(5)
+"""Numbers, for to aggregate by text is many times slower; in this order, so that ranges of them have a
+meaning. A diminished event is accepted, but some of its windows had closed.
+"""
 
 
 def fated(
-    events: DataFrame, windows: Sequence[Window], *, watermark_us: int | None, rules: Sequence[RowRule] = ()
+    events: DataFrame, pipeline: Pipeline, *, watermark_us: int | None, rules: Sequence[RowRule] = ()
 ) -> DataFrame:
     """The events with their `FATE`, and `RULES`, the names of all rules that quarantine the row."""
     quarantining = {rule.name: ~F.col(IS_BROKEN) & rule.unexpected for rule in rules if rule.quarantines}
+    quarantining |= lengths_rules(events, pipeline.windows)
     names = [F.when(breaks, F.lit(name)) for name, breaks in quarantining.items()]
     all_rules = F.concat(F.col(BROKEN), F.array_compact(F.array(*names))) if names else F.col(BROKEN)
     is_quarantined = reduce(or_, quarantining.values(), F.col(IS_BROKEN))
     kept_out = F.when(F.col(ARRIVAL_US).isNull(), F.lit(UNCLAIMED)).otherwise(F.lit(QUARANTINED))
-    counts = F.lit(ACCEPTED) if watermark_us is None else _late_or_accepted(windows, watermark_us)
-    return events.withColumns({RULES: all_rules, FATE: F.when(is_quarantined, kept_out).otherwise(counts)})
+    holding = with_held(events, pipeline, breaks=is_quarantined)
+    counts = F.lit(ACCEPTED) if watermark_us is None else _judged(pipeline.windows, watermark_us)
+    return holding.withColumns({RULES: all_rules, FATE: F.when(is_quarantined, kept_out).otherwise(counts)})
 
 
 def passes() -> Column:
     """Whether an event got past all rules, be it late or not."""
     return F.col(FATE) < QUARANTINED
+
+
+def is_accepted() -> Column:
+    """Whether at least one window keeps the event, or none would hold it."""
+    return F.col(FATE) < LATE
+
+
+def is_kept(window: Window, watermark_us: int | None) -> Column:
+    """Whether the windows of a definition that hold an event were not all closed when it came."""
+    return windows_kept_of(window, watermark_us) > 0
+
+
+def windows_missed_of(window: Window, watermark_us: int | None) -> Column:
+    """How many of an event's windows of a definition were closed when it came."""
+    judge_us = judging_us(window, watermark_us)
+    if isinstance(window.shape, Sliding):
+        lateness_us = window.allowed_lateness_us
+        return windows_missed(
+            instant_of(window), window.shape, allowed_lateness_us=lateness_us, watermark_us=judge_us
+        )
+    return held_missed(F.col(held_column(window)), window, watermark_us=judge_us)
+
+
+def windows_kept_of(window: Window, watermark_us: int | None) -> Column:
+    """How many of an event's windows of a definition were not closed when it came."""
+    if isinstance(window.shape, Sliding):
+        judge_us, lateness_us = judging_us(window, watermark_us), window.allowed_lateness_us
+        return windows_kept(
+            instant_of(window), window.shape, allowed_lateness_us=lateness_us, watermark_us=judge_us
+        )
+    return F.size(held_column(window)).cast("bigint") - windows_missed_of(window, watermark_us)
 
 
 def late_events(fated_events: DataFrame, windows: Sequence[Window], *, watermark_us: int) -> DataFrame:
@@ -53,8 +90,8 @@ def late_events(fated_events: DataFrame, windows: Sequence[Window], *, watermark
     dropped = [
         F.struct(
             F.lit(window.name).alias("window"),
-            _missed(window, watermark_us, instant_us=F.col(EVENT_US)).alias("missed"),
-            _kept(window, watermark_us, instant_us=F.col(EVENT_US)).alias("kept"),
+            windows_missed_of(window, watermark_us).alias("missed"),
+            windows_kept_of(window, watermark_us).alias("kept"),
         )
         for window in windows
     ]
@@ -94,44 +131,14 @@ def not_yet_quarantined(rows: DataFrame, stored: DataFrame) -> DataFrame:
 def as_read(events: DataFrame) -> list[str]:
     """The names of the columns that came from the source, without Sash's own."""
     own = {*DEFAULT_EVENT_COLUMNS, FATE, RULES, UNREADABLE}
-    return [name for name in events.columns if name not in own]
+    return [name for name in events.columns if name not in own and not name.startswith(HELD)]
 
 
-def loses(instant_us: Column, windows: Sequence[Window], watermark_us: int | None) -> Column:
-    """Whether an instant, or a frame by its start, came too late for at least one window over it."""
-    if watermark_us is None:
-        return F.lit(False)
-    missed = [_missed(window, watermark_us, instant_us=instant_us) for window in windows]
-    return reduce(add, missed) > 0
-
-
-def _late_or_accepted(windows: Sequence[Window], watermark_us: int) -> Column:
-    event_us = F.col(EVENT_US)
-    kept = [_kept(window, watermark_us, instant_us=event_us) for window in windows]
-    late = loses(event_us, windows, watermark_us) & (reduce(add, kept) == 0)
+def _judged(windows: Sequence[Window], watermark_us: int) -> Column:
+    missed = reduce(add, [windows_missed_of(window, watermark_us) for window in windows])
+    kept = reduce(add, [windows_kept_of(window, watermark_us) for window in windows])
+    loses = F.when(missed == 0, F.lit(ACCEPTED)).when(kept > 0, F.lit(DIMINISHED)).otherwise(F.lit(LATE))
+    if any(isinstance(window.shape, Custom) for window in windows):
+        return loses
     # An event at or after the watermark loses nothing: most events leave here, before the arithmetic.
-    return F.when((event_us < F.lit(watermark_us)) & late, F.lit(LATE)).otherwise(F.lit(ACCEPTED))
-
-
-def _missed(window: Window, watermark_us: int, *, instant_us: Column) -> Column:
-    return windows_missed(
-        instant_us,
-        _sliding(window),
-        allowed_lateness_us=window.allowed_lateness_us,
-        watermark_us=watermark_us,
-    )
-
-
-def _kept(window: Window, watermark_us: int, *, instant_us: Column) -> Column:
-    return windows_kept(
-        instant_us,
-        _sliding(window),
-        allowed_lateness_us=window.allowed_lateness_us,
-        watermark_us=watermark_us,
-    )
-
-
-def _sliding(window: Window) -> Sliding:
-    if not isinstance(window.shape, Sliding):
-        raise TypeError(f"window `{window.name}` is not aligned: {window.shape}")
-    return window.shape
+    return F.when(F.col(EVENT_US) < F.lit(watermark_us), loses).otherwise(F.lit(ACCEPTED))

@@ -14,8 +14,17 @@ from operator import and_
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, DataType, NumericType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    IntegralType,
+    NumericType,
+    TimestampNTZType,
+    TimestampType,
+)
 
+from pipelines.aggregates.kinds import can_be_ordered, kinds_by, kinds_of, needs_order
+from pipelines.aggregates.options import by_expression, expression
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, select_columns
 from pipelines.ingest.fate import FATE, RULES
@@ -23,7 +32,6 @@ from pipelines.ingest.read import UNREADABLE, schema_of
 from pipelines.spec import Pipeline, Source
 from pipelines.spec.reserved import LATE_EVENT_COLUMNS
 
-NUMERIC_OPERATIONS = ("sum", "avg")
 TIMES = (TimestampType, TimestampNTZType)
 OWN = frozenset({*DEFAULT_EVENT_COLUMNS, FATE, RULES, "_raw_event_us", "_frame_us", "_losses"})
 """Columns that Sash adds to events on their way."""
@@ -36,11 +44,15 @@ FORBIDDEN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """An expression of the spec, where it stands, and the types that it may have there (any, if none)."""
+    """An expression of the spec, where it stands, and the types that it may have there (any, if none).
+
+    `ordered`: only types whose values can be put in order.
+    """
 
     sql: str
     place: str
     wanted: tuple[type[DataType], ...] = ()
+    ordered: bool = False
 
 
 def verify(spark: SparkSession, pipeline: Pipeline) -> tuple[str, ...]:
@@ -84,9 +96,13 @@ def _asked_of_aggregates(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
         place = f"source `{source.name}`: aggregate `{aggregate.name}`"
         if aggregate.where is not None:
             yield Asked(sql=aggregate.where, place=f"{place}: where", wanted=(BooleanType,))
-        if aggregate.of is not None and aggregate.of.strip() != "*":
-            wanted = (NumericType,) if aggregate.op in NUMERIC_OPERATIONS else ()
-            yield Asked(sql=aggregate.of, place=f"{place}: {aggregate.op}", wanted=wanted)
+        ordered = needs_order(aggregate.op)
+        of, by = expression(aggregate), by_expression(aggregate)
+        if of is not None:
+            wanted = kinds_of(aggregate.op)
+            yield Asked(sql=of, place=f"{place}: {aggregate.op}", wanted=wanted, ordered=ordered)
+        if by is not None:
+            yield Asked(sql=by, place=f"{place}: by", wanted=kinds_by(aggregate.op), ordered=ordered)
 
 
 def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline) -> Iterator[str]:
@@ -123,6 +139,9 @@ def _problems(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
         if one.wanted and not isinstance(kind, one.wanted):
             found = kind.simpleString().upper()
             yield f"{one.place}: `{one.sql}` is {found}; allowed is {_names(one.wanted)}"
+        elif one.ordered and not can_be_ordered(kind):
+            found = kind.simpleString().upper()
+            yield f"{one.place}: `{one.sql}` is {found}; allowed is what has an order: no maps"
 
 
 def _kinds(rows: DataFrame, asked: Sequence[Asked]) -> list[DataType]:
@@ -148,7 +167,8 @@ def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> It
 def _names(wanted: tuple[type[DataType], ...]) -> str:
     if TimestampType in wanted:
         return "TIMESTAMP; convert it, like `to_timestamp(…)` or `timestamp_seconds(…)`"
-    return " or ".join("a number" if kind is NumericType else kind.typeName().upper() for kind in wanted)
+    called: dict[type[DataType], str] = {NumericType: "a number", IntegralType: "a whole number"}
+    return " or ".join(called.get(kind, kind.typeName().upper()) for kind in wanted)
 
 
 def _columns(names: list[str]) -> str:

@@ -9,33 +9,19 @@ from collections.abc import Iterator
 
 from pipelines.spec.fields import Fields
 from pipelines.spec.model import (
+    Custom,
     EachBatch,
     Panes,
-    PerElement,
     Pipeline,
     Retention,
-    Shape,
-    Sliding,
-    Unaligned,
     Window,
 )
 
-OPERATIONS = ("count", "sum", "avg", "min", "max")
-CALLED: dict[type[Shape], str] = {
-    PerElement: "a window whose length is in a column",
-    Unaligned: "an unaligned window",
-}
 Problem = tuple[int, str]
 
 
 def not_built_yet(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
     """A problem for everything in the pipeline that does not compute yet."""
-    for aggregate in pipeline.aggregates:
-        if aggregate.op not in OPERATIONS:
-            yield (
-                _line(document, "aggregates", name=aggregate.name),
-                f"aggregates.{aggregate.name}: {aggregate.op} is not built yet; {', '.join(OPERATIONS)} are",
-            )
     for window in pipeline.windows:
         for what in _of_window(window):
             yield (
@@ -53,10 +39,8 @@ def not_built_yet(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
 
 
 def _of_window(window: Window) -> Iterator[str]:
-    if not isinstance(window.shape, Sliding):
-        yield CALLED.get(type(window.shape), f"a {type(window.shape).__name__.lower()} window")
-    if window.time == "arrival":
-        yield "`time: arrival`"
+    if isinstance(window.shape, Custom):
+        yield "a custom window"
     if window.panes.early is not None:
         yield "an early trigger"
     if window.panes.late != EachBatch():

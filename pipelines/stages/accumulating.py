@@ -8,16 +8,21 @@ changed underfoot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from pipelines.accumulate import (
+    FRAME,
+    PROTO,
     accumulate,
-    changed_frames,
+    changed,
     newest_per_substream,
     partial_frames,
+    partial_sessions,
+    session_windows,
     tally_states,
     with_vanished,
 )
@@ -40,6 +45,7 @@ from pipelines.store.ledger import Done, note, still_mine
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import is_inside, on_days_of, text
 from pipelines.store.writes import append, replace
+from pipelines.windows import grids_of
 
 Counts = dict[str, int]
 
@@ -50,58 +56,92 @@ def accumulate_source(work: Work, source: Source) -> Counts:
     rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
     events = fated(
         to_events(rows, source, batch=work.batch),
-        work.pipeline.windows,
+        work.pipeline,
         watermark_us=work.judged_by_us,
         rules=rules,
     )
-    passing, accumulated, arriving = Observation(), Observation(), Observation()
+    passing, accumulated = Observation(), Observation()
     # What looks at every event costs most, so only rules are counted there.
     states = accumulate(
         events.observe(passing, *tally(rules)) if rules else events,
         work.pipeline,
-        frame_us=work.site.frame_us,
+        watermark_us=work.judged_by_us,
         by_substream=source.substream is not None,
-    ).observe(accumulated, *tally_states(work.pipeline.windows, watermark_us=work.judged_by_us))
-    if source.substream is not None:
-        states = states.persist()
+    ).observe(accumulated, *tally_states())
+    is_used_again = source.substream is not None or bool(session_windows(work.pipeline))
+    states = states.persist() if is_used_again else states
     try:
-        _write_frames(
-            work,
-            source,
-            partials=partial_frames(states, work.pipeline, frame_us=work.site.frame_us),
-            arriving=arriving,
-        )
+        written = _write_partials(work, source, states=states)
         tallied = accumulated.get
         write_progress(work, source, seen=_seen(source, states, tallied=tallied))
     finally:
-        if source.substream is not None:
+        if is_used_again:
             states.unpersist()
     counted = {**tallied, **(passing.get if rules else {})}
     counts = {name: int(value or 0) for name, value in counted.items() if not name.startswith("newest")}
-    counts["accepted"] = int(arriving.get["accepted"] or 0)
-    counts["partial_frames"] = int(arriving.get["partial_frames"] or 0)
+    counts["accepted"] = counts.pop("tallied")
+    counts |= {f"partial_{what}": rows for what, (rows, _) in written.items()}
+    if len(grids_of(work.pipeline)) == 1 and "frames" in written:
+        # Every event is in one frame, so what was written says it too.
+        counts["accepted"] = written["frames"][1]
     counts["late_rows"] = _write_late(work, source, events=events, losing=counts["losing"])
     _write_quarantine(work, source, events=events, counts=counts)
     return _conserved(work, source, counts=counts)
 
 
-def _write_frames(work: Work, source: Source, *, partials: DataFrame, arriving: Observation) -> None:
-    counted = partials.observe(
-        arriving, F.sum("event_count").alias("accepted"), F.count(F.lit(1)).alias("partial_frames")
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Partials:
+    """What the states of a source are written as, and by what bounds its rows are told apart."""
+
+    what: str
+    rows: DataFrame
+    bounds: Sequence[str]
+    counting: Observation = field(default_factory=Observation)
+
+    @property
+    def table(self) -> str:
+        return f"partial_{self.what}"
+
+
+def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[str, tuple[int, int]]:
+    """Write partial frames and sessions; returns of each how many rows and events."""
+    every: list[_Partials] = []
+    if not all(grid.of_sessions for grid in grids_of(work.pipeline)):
+        frames = partial_frames(states, work.pipeline, watermark_us=work.judged_by_us)
+        every.append(_Partials(what="frames", rows=frames, bounds=FRAME))
+    if session_windows(work.pipeline):
+        sessions = partial_sessions(states, work.pipeline)
+        every.append(_Partials(what="sessions", rows=sessions, bounds=PROTO))
     if work.run.is_first:
-        _put(work, source, table="partial_frames", rows=counted)
-        return
-    earlier = work.tables.read("partial_frames").where(_lane(work, source))
-    replacing = with_vanished(counted, earlier, pipeline=work.pipeline).persist()
-    try:
-        # Said before the write: an attempt that dies in between must not take its own rows for older ones.
-        changed = from_rows(changed_frames(replacing, earlier, pipeline=work.pipeline))[0].changed
-        done = Done(stage="accumulate", source=source.name, counts={"changed": changed})
-        note(work.tables, work.run, done=done)
-        _put(work, source, table="partial_frames", rows=replacing)
-    finally:
-        replacing.unpersist()
+        replacing = [_observed(one) for one in every]
+    else:
+        replacing = _beside_earlier(work, source, every=every)
+    for one, rows in zip(every, replacing, strict=True):
+        _put(work, source, table=one.table, rows=rows)
+        rows.unpersist()
+    counted = {one.what: one.counting.get for one in every}
+    return {what: (int(found["rows"]), int(found["events"] or 0)) for what, found in counted.items()}
+
+
+def _observed(one: _Partials) -> DataFrame:
+    return one.rows.observe(
+        one.counting, F.count(F.lit(1)).alias("rows"), F.sum("event_count").alias("events")
+    )
+
+
+def _beside_earlier(work: Work, source: Source, *, every: Sequence[_Partials]) -> list[DataFrame]:
+    """The partials with those that vanished, after noting how many differ from what stands there."""
+    replacing, differing = [], 0
+    for one in every:
+        earlier = work.tables.read(one.table).where(_lane(work, source))
+        rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
+        differences = changed(rows, earlier, pipeline=work.pipeline, bounds=one.bounds)
+        differing += from_rows(differences)[0].changed
+        replacing.append(rows)
+    # Said before the write: an attempt that dies in between must not take its own rows for older ones.
+    done = Done(stage="accumulate", source=source.name, counts={"changed": differing})
+    note(work.tables, work.run, done=done)
+    return replacing
 
 
 def _seen(source: Source, states: DataFrame, *, tallied: Mapping[str, int | None]) -> list[Seen]:

@@ -12,7 +12,8 @@ from datetime import date, datetime, time
 
 from pyspark.sql import functions as F
 
-from pipelines.combine import TOUCHED, combine
+from pipelines.accumulate import session_windows
+from pipelines.combine import TOUCHED, areas, combine, combine_sessions, standing
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US, Interval, to_us
 from pipelines.intervals import merge as merge_intervals
@@ -29,21 +30,46 @@ Counts = dict[str, int]
 
 
 def combine_batch(work: Work) -> Counts:
-    """Combine what the batch touched; returns the count of frames."""
+    """Combine what the batch touched; returns the counts of frames and sessions."""
     pass_events(work, accumulated(work))
+    counts = {"frames": _combine_frames(work)}
+    if session_windows(work.pipeline):
+        counts["sessions"] = _combine_sessions(work)
+    write_watermark(work)
+    return counts
+
+
+def _combine_frames(work: Work) -> int:
     of_batch = work.tables.read("partial_frames").where(is_batch(work.batch))
     pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
     days = days_of(of_batch, "frame_start")
+    if not days:
+        return 0
     partials = work.tables.read("partial_frames").where(within(intervals_of(days), "frame_start"))
     frames = combine(partials.withColumn(TOUCHED, F.expr(is_batch(work.batch))), work.pipeline)
     if work.site.suite.at("frames"):
         frames = frames.persist()
         pass_stage(work, "frames", candidates=frames.where("event_count > 0"))
-    place = Place(on=(*work.pipeline.key, "grid", "frame_start"), days=days)
+    place = Place(on=(*work.pipeline.key, "grid", "frame_start", "frame_end"), days=days)
     written = merge(work.tables, "frames", rows=frames, place=place, fence=work.run.fence("frames"))
     frames.unpersist()
-    write_watermark(work)
-    return {"frames": written}
+    return written
+
+
+def _combine_sessions(work: Work) -> int:
+    windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
+    stand = standing(work.tables.read("sessions"), windows, watermark_us=work.judged_by_us)
+    touched = partials.where(is_batch(work.batch))
+    around = areas(touched, stand, windows=windows, key=work.pipeline.key).persist()
+    rows = combine_sessions(partials, stand, windows=windows, areas=around, pipeline=work.pipeline).persist()
+    try:
+        pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
+        on = (*work.pipeline.key, "window", "window_start", "window_end")
+        place = Place(on=on, days=days_of(rows, "window_start"))
+        return merge(work.tables, "sessions", rows=rows, place=place, fence=work.run.fence("sessions"))
+    finally:
+        rows.unpersist()
+        around.unpersist()
 
 
 def accumulated(work: Work) -> Counts:

@@ -105,7 +105,7 @@ def _candidates(work: Work) -> DataFrame:
         rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
         events = fated(
             to_events(rows, source, batch=work.batch),
-            work.pipeline.windows,
+            work.pipeline,
             watermark_us=work.judged_by_us,
             rules=rules,
         )

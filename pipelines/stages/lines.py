@@ -21,9 +21,10 @@ def _told(stage: str, counts: Mapping[str, int]) -> list[str]:
                 if counts.get(fate)
             ]
             read = f"read {_many(counts['ingested'], 'row')}"
-            return [read, ", ".join(fates), f"wrote {_many(counts['partial_frames'], 'partial frame')}"]
+            return [read, ", ".join(fates), f"wrote {_partials(counts)}"]
         case "combine":
-            return [f"combined {_many(counts['frames'], 'frame')}"]
+            sessions = f" and {_many(counts['sessions'], 'session')}" if "sessions" in counts else ""
+            return [f"combined {_many(counts['frames'], 'frame')}{sessions}"]
         case "finalise":
             timings = [f"{rows:,} {timing}" for timing, rows in sorted(counts.items())]
             return [
@@ -32,6 +33,11 @@ def _told(stage: str, counts: Mapping[str, int]) -> list[str]:
             ]
         case _:
             return [f"brought {_many(counts['windows'], 'window')} up to date"]
+
+
+def _partials(counts: Mapping[str, int]) -> str:
+    kinds = [what for what in ("frame", "session") if f"partial_{what}s" in counts]
+    return " and ".join(_many(counts[f"partial_{what}s"], f"partial {what}") for what in kinds)
 
 
 def _many(number: int, what: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline
 from pipelines.stages.combining import accumulated
 from pipelines.stages.site import Work
@@ -62,7 +63,8 @@ def added_up(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
 def _closes_at(pipeline: Pipeline) -> Column:
     closes = F.lit(None).cast("bigint")
     for window in pipeline.windows:
-        at_us = closes_us(F.unix_micros("window_end"), window.allowed_lateness_us)
+        end_us = F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US))
+        at_us = closes_us(end_us, window.allowed_lateness_us)
         closes = F.when(F.col("window") == window.name, at_us).otherwise(closes)
     return F.timestamp_micros(closes)
 

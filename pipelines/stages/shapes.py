@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from pipelines.accumulate import accumulate, partial_frames
+from pipelines.accumulate import accumulate
 from pipelines.aggregates import finish_columns, part_columns
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import fated, to_events
@@ -13,7 +13,7 @@ from pipelines.ingest.read import schema_of
 from pipelines.intervals import Interval
 from pipelines.spec import Source
 from pipelines.stages.site import Site
-from pipelines.store.tables import Columns, Shapes
+from pipelines.store.tables import Columns, Shapes, nullable
 
 ANY_BATCH = Interval(0, 1)
 
@@ -38,12 +38,11 @@ def shapes_of(site: Site) -> Shapes:
 
 def _no_events(site: Site, source: Source) -> DataFrame:
     rows = site.spark.createDataFrame([], schema_of(site.spark, source, home=site.pipeline.home))
-    return fated(to_events(rows, source, batch=ANY_BATCH), site.pipeline.windows, watermark_us=None)
+    return fated(to_events(rows, source, batch=ANY_BATCH), site.pipeline, watermark_us=None)
 
 
 def _no_states(site: Site, events: DataFrame) -> DataFrame:
-    states = accumulate(events, site.pipeline, frame_us=site.frame_us, by_substream=False)
-    return partial_frames(states, site.pipeline, frame_us=site.frame_us)
+    return accumulate(events, site.pipeline, watermark_us=None, by_substream=False)
 
 
 def _refuse_disagreement(site: Site, states: dict[str, DataFrame]) -> None:
@@ -60,4 +59,4 @@ def _refuse_disagreement(site: Site, states: dict[str, DataFrame]) -> None:
 
 
 def _columns(rows: DataFrame) -> Columns:
-    return {field.name: field.dataType for field in rows.schema}
+    return {field.name: nullable(field.dataType) for field in rows.schema}

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import Suite, load_suite
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline, frame_us
+from pipelines.spec import Pipeline
 from pipelines.store.ledger import Run
 from pipelines.store.tables import Store
 
@@ -47,10 +47,6 @@ class Site:
     @cached_property
     def suite(self) -> Suite:
         return load_suite(self.pipeline.expectations)
-
-    @cached_property
-    def frame_us(self) -> int:
-        return frame_us(self.pipeline)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ class Opening:
     watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. The
     watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `covered`
     are older batches that this one replaces, `before` is the ledger's row of the same batch when it last
-    ran.
+    ran, `newest_end_us` is where the newest batch that has run ends.
     """
 
     batch: Interval
@@ -37,6 +37,7 @@ class Opening:
     first_start_us: int
     covered: tuple[Interval, ...]
     before: LedgerRow | None
+    newest_end_us: int | None = None
 
     def row(self, *, fingerprint: str, started_at_us: int) -> LedgerRow:
         """The ledger's row of the batch as it starts running."""
@@ -88,6 +89,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         first_start_us=min([batch.start_us, *[row.batch.start_us for row in published]]),
         covered=tuple(overlapping),
         before=last_revision,
+        newest_end_us=newest.batch.end_us if newest else None,
     )
 
 

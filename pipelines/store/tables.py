@@ -20,6 +20,7 @@ from pyspark.sql.types import (
     LongType,
     MapType,
     StringType,
+    StructField,
     StructType,
     TimestampType,
 )
@@ -62,6 +63,13 @@ WATERMARKS: Columns = {
     "is_idle": FLAG,
     **BATCH,
 }
+PANE: Columns = {
+    "kind": TEXT,
+    "timing": TEXT,
+    "pane_index": INT,
+    **dict.fromkeys(("is_first", "is_final", "restated"), FLAG),
+}
+LOSS: Columns = {"window": TEXT, "missed": LONG, "kept": LONG, "watermark": INSTANT}
 QUARANTINE: Columns = {"record": TEXT, "rules": ArrayType(TEXT), "source": TEXT, **BATCH}
 CHECKS: Columns = {
     **dict.fromkeys(("stage", "expectation", "column", "on_failure"), TEXT),
@@ -75,6 +83,8 @@ CHECKS: Columns = {
 PARTITIONED_BY = {
     "partial_frames": ("source", "day"),
     "frames": ("day",),
+    "partial_sessions": ("source", "day"),
+    "sessions": ("day",),
     "watermarks": ("source", "day"),
     "panes": ("day",),
     "windows": ("day",),
@@ -84,7 +94,7 @@ PARTITIONED_BY = {
     "runs": (),
     "attempts": (),
 }
-DAY_OF = {"frames": "frame_start", "windows": "window_start"}
+DAY_OF = {"frames": "frame_start", "sessions": "window_start", "windows": "window_start"}
 """Which instant a table's `day` is of; of the others, `batch_start`: they are replaced by batch."""
 
 SEARCHED_BY = ("batch_start", "batch_end", "frame_start", "frame_end", "window_start", "window_end")
@@ -112,39 +122,20 @@ class Shapes:
     def tables(self) -> dict[str, Columns]:
         """Every table with its columns, in order, without `day`."""
         frames = {**self.key, **FRAME, **self.parts, "event_count": LONG}
+        sessions = {**self.key, **BOUNDS, **self.parts, "event_count": LONG}
         results = {**self.key, **BOUNDS, **self.results, "event_count": LONG}
+        of_run = {**BATCH, "revision": INT}
         return {
             "runs": RUNS,
             "attempts": ATTEMPTS,
             "partial_frames": {**frames, "source": TEXT, **BATCH},
             "frames": frames,
+            "partial_sessions": {**sessions, "source": TEXT, **BATCH},
+            "sessions": sessions,
             "watermarks": WATERMARKS,
-            "panes": {
-                **results,
-                "kind": TEXT,
-                "timing": TEXT,
-                "pane_index": INT,
-                **dict.fromkeys(("is_first", "is_final", "restated"), FLAG),
-                **BATCH,
-                "revision": INT,
-            },
-            "windows": {
-                **results,
-                "timing": TEXT,
-                "pane_index": INT,
-                "closes_at": INSTANT,
-                **BATCH,
-                "revision": INT,
-            },
-            "late_events": {
-                **self.event,
-                "window": TEXT,
-                "missed": LONG,
-                "kept": LONG,
-                "watermark": INSTANT,
-                "source": TEXT,
-                **BATCH,
-            },
+            "panes": {**results, **PANE, **of_run},
+            "windows": {**results, "timing": TEXT, "pane_index": INT, "closes_at": INSTANT, **of_run},
+            "late_events": {**self.event, **LOSS, "source": TEXT, **BATCH},
             "quarantine": QUARANTINE,
             "checks": CHECKS,
         }
@@ -171,6 +162,19 @@ def schema_of(columns: Columns) -> StructType:
     for name, kind in columns.items():
         schema = schema.add(name, kind)
     return schema
+
+
+def nullable(kind: DataType) -> DataType:
+    """The type with nulls allowed in everything inside it: what one batch never has another may have."""
+    match kind:
+        case ArrayType():
+            return ArrayType(nullable(kind.elementType))
+        case MapType():
+            return MapType(nullable(kind.keyType), nullable(kind.valueType))
+        case StructType():
+            return StructType([StructField(it.name, nullable(it.dataType)) for it in kind.fields])
+        case _:
+            return kind
 
 
 def quote(name: str) -> str:

@@ -24,10 +24,11 @@ from delta.exceptions import (
     MetadataChangedException,
     ProtocolChangedException,
 )
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.errors import RunAgain
+from pipelines.intervals import EARLIEST_US
 from pipelines.store.fence import Fence
 from pipelines.store.tables import DAY_OF, PARTITIONED_BY, Store, quote
 
@@ -92,8 +93,13 @@ def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fen
 
 def days_of(rows: DataFrame, instant: str) -> list[date]:
     """The days that an instant of the rows falls on."""
-    days = rows.select(F.to_date(instant).alias("day")).distinct().orderBy("day").collect()
+    days = rows.select(_day_of(instant).alias("day")).distinct().orderBy("day").collect()
     return [row.day for row in days]
+
+
+def _day_of(instant: str) -> Column:
+    # The window of all time has no bounds; it lies with the first day that there is.
+    return F.coalesce(F.to_date(instant), F.to_date(F.timestamp_micros(F.lit(EARLIEST_US))))
 
 
 @contextmanager
@@ -139,7 +145,7 @@ def conform(store: Store, table: str, *, rows: DataFrame) -> DataFrame:
     schema = store.read(table).schema
     dated = rows
     if "day" in PARTITIONED_BY[table]:
-        dated = rows.withColumn("day", F.to_date(DAY_OF.get(table, "batch_start")))
+        dated = rows.withColumn("day", _day_of(DAY_OF.get(table, "batch_start")))
     return dated.select(
         *[F.col(quote(field.name)).cast(field.dataType).alias(field.name) for field in schema]
     )

@@ -4,7 +4,44 @@ In come instants or frames as columns of microseconds, out go the bounds of wind
 Promised: floors are true floors, and every instant of a frame lies in the same windows.
 """
 
-from pipelines.windows.lateness import closed_over, closes_us, windows_kept, windows_missed
+from pipelines.windows.custom import window_function
+from pipelines.windows.grids import ALIGNED, ARRIVAL, Grid, grid_of, grids_of
+from pipelines.windows.held import held, length_us
+from pipelines.windows.lateness import (
+    closed_over,
+    closes_us,
+    grace_us,
+    held_missed,
+    judging_us,
+    windows_kept,
+    windows_missed,
+)
+from pipelines.windows.sessions import ISLAND, by_window, is_bounded, session_of, with_cuts, with_islands
 from pipelines.windows.sliding import Covered, covered_by, starts_of
 
-__all__ = ["Covered", "closed_over", "closes_us", "covered_by", "starts_of", "windows_kept", "windows_missed"]
+__all__ = [
+    "ALIGNED",
+    "ARRIVAL",
+    "ISLAND",
+    "Covered",
+    "Grid",
+    "by_window",
+    "closed_over",
+    "closes_us",
+    "covered_by",
+    "grace_us",
+    "grid_of",
+    "grids_of",
+    "held",
+    "held_missed",
+    "is_bounded",
+    "judging_us",
+    "length_us",
+    "session_of",
+    "starts_of",
+    "window_function",
+    "windows_kept",
+    "windows_missed",
+    "with_cuts",
+    "with_islands",
+]

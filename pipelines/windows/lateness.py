@@ -11,8 +11,35 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipelines.intervals import LATEST_US
-from pipelines.spec.model import Sliding
+from pipelines.spec.model import Session, Shape, Sliding, Window
 from pipelines.windows.sliding import covered_by
+
+
+def grace_us(shape: Shape) -> int:
+    """How far a watermark has to be past an end to have reached it.
+
+    One microsecond for sessions that merge when they touch: an event exactly at the end may still join.
+    """
+    return 1 if isinstance(shape, Session) and shape.touching == "merge" else 0
+
+
+def judging_us(window: Window, watermark_us: int | None) -> int | None:
+    """The watermark that closes windows of the definition, given that of event time.
+
+    By arrival time nothing is late, until all is closed.
+    """
+    is_reached = window.time == "event" or (watermark_us is not None and watermark_us >= LATEST_US)
+    return watermark_us if is_reached else None
+
+
+def held_missed(held: Column, window: Window, *, watermark_us: int | None) -> Column:
+    """How many of the windows in an array of `start_us, end_us` had closed at that watermark."""
+    if watermark_us is None:
+        return F.lit(0).cast("bigint")
+    if watermark_us >= LATEST_US:
+        return F.size(held).cast("bigint")
+    last_closed_us = watermark_us - window.allowed_lateness_us - grace_us(window.shape)
+    return F.size(F.filter(held, lambda it: it["end_us"] <= F.lit(last_closed_us))).cast("bigint")
 
 
 def closes_us(end_us: Column, allowed_lateness_us: int) -> Column:

@@ -1,4 +1,4 @@
-"""The laws of every operation: however events are split into states, combining and finishing gives the same.
+"""The laws of every operation, over sample events of every type that it takes.
 
 Each law is also tried on a planted operation that breaks it, and has to refuse that one.
 """
@@ -8,70 +8,58 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from decimal import Decimal
-from operator import add
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
-
-from pipelines.aggregates import (
-    Operation,
-    accumulate_columns,
-    combine_columns,
-    event_values,
-    finish_columns,
-    operation_of,
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    IntegralType,
+    LongType,
+    NumericType,
+    StringType,
+    StructType,
 )
+
+from pipelines.aggregates import Operation, laws_kept, operation_of
+from pipelines.aggregates.items import ITEMS
+from pipelines.aggregates.kinds import kinds_of
+from pipelines.aggregates.laws import DEDUCT, SAME
+from pipelines.aggregates.operation import Over
 from pipelines.aggregates.registry import OPERATIONS
-from pipelines.aggregates.sums import COUNT, ROWS
+from pipelines.aggregates.sums import COUNT, ROWS, SUM, TOTAL
 from pipelines.spec.model import Aggregate
+from pipelines.spec.operations import OPTIONS
 
-EVENTS = [
-    ("a", 5, Decimal("1.50"), 0.5),
-    ("a", -5, Decimal("-1.50"), -0.5),
-    ("a", None, None, None),
-    ("a", 2**40, Decimal("0.01"), 1e17),
-    ("a", 7, None, 1.0),
-    ("b", None, None, None),
-    (None, 3, Decimal("2.00"), float("inf")),
-]
-SCHEMA = "key STRING, whole BIGINT, money DECIMAL(9,2), weight DOUBLE"
-SPLITS = [1, 2, 3, len(EVENTS)]
-OF = ("whole", "money")
-"""Exact types: what is promised of these is promised to the bit."""
+LONG, DOUBLE, MONEY, TEXT, FLAG = LongType(), DoubleType(), DecimalType(9, 2), StringType(), BooleanType()
+PAIR = StructType().add("a", LongType()).add("b", DoubleType())
+TOLD = {"by": "by_value", "n": 3, "k": 2, "q": (0.25, 0.5), "of": "value"}
+BUILT_IN = sorted(set(OPERATIONS) - {"custom"})
 
 
-def aggregates_of(name: str) -> list[Aggregate]:
-    plain = [Aggregate(name=f"{name}_{of}", op=name, of=of) for of in OF]
-    return [*plain, Aggregate(name="some", op=name, of="whole", where="whole > 0")]
+def aggregate_of(op: str) -> Aggregate:
+    of = "tests.aggregates.mine:SUM_OF_SQUARES" if op == "custom" else "value"
+    return Aggregate(
+        name="it", op=op, of=of, options=tuple((name, TOLD[name]) for name in OPTIONS.get(op, ()))
+    )
 
 
-def states(events: DataFrame, aggregates: list[Aggregate], *, parts: int) -> DataFrame:
-    """The states of the events, dealt into so many parts."""
-    values = [value.alias(name) for name, value in event_values(aggregates, F.lit(0)).items()]
-    dealt = events.withColumn("part", F.pmod(F.xxhash64("*"), F.lit(parts)))
-    return dealt.select("key", "part", *values).groupBy("key", "part").agg(*accumulate_columns(aggregates))
+def kinds_for(op: str) -> list[DataType]:
+    """One type of each kind that the operation takes, and a nested one where it takes all."""
+    wanted = kinds_of(op)
+    if wanted == (NumericType,):
+        return [LONG, MONEY, DOUBLE]
+    if wanted == (IntegralType,):
+        return [LONG]
+    return [FLAG] if wanted == (BooleanType,) else [LONG, DOUBLE, TEXT, PAIR]
 
 
-def finished(states_of_parts: DataFrame, aggregates: list[Aggregate]) -> dict[str | None, tuple[object, ...]]:
-    combined = states_of_parts.groupBy("key").agg(*combine_columns(aggregates, states_of_parts.schema))
-    results = combined.select("key", *finish_columns(aggregates, combined.schema), "event_count")
-    return {row[0]: tuple(row[1:]) for row in results.collect()}
-
-
-def keeps_the_law(spark: SparkSession, name: str) -> bool:
-    """Whether all splits, and splits combined twice, finish like the whole."""
-    events, aggregates = spark.createDataFrame(EVENTS, SCHEMA), aggregates_of(name)
-    whole = finished(states(events, aggregates, parts=1), aggregates)
-    split = [finished(states(events, aggregates, parts=parts), aggregates) for parts in SPLITS]
-    again = finished(combined_by_twos(states(events, aggregates, parts=5), aggregates), aggregates)
-    return all(found == whole for found in (*split, again))
-
-
-def combined_by_twos(states_of_parts: DataFrame, aggregates: list[Aggregate]) -> DataFrame:
-    pairs = states_of_parts.withColumn("part", F.pmod("part", F.lit(2)))
-    return pairs.groupBy("key", "part").agg(*combine_columns(aggregates, states_of_parts.schema))
+def broken_laws(spark: SparkSession, op: str, kind: DataType) -> list[str]:
+    (kept,) = laws_kept(spark, aggregate_of(op), kind=kind).collect()
+    return [law for law, is_kept in kept.asDict().items() if not is_kept]
 
 
 @contextmanager
@@ -83,55 +71,94 @@ def planted(operation: Operation) -> Iterator[str]:
         del OPERATIONS["planted"]
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_combining_any_split_finishes_like_the_whole(spark: SparkSession, name: str) -> None:
-    assert keeps_the_law(spark, name)
+def test_the_spec_and_the_registry_know_the_same_operations() -> None:
+    assert set(OPTIONS) == set(OPERATIONS)
 
 
-def test_an_operation_whose_parts_do_not_add_up_is_refused(spark: SparkSession) -> None:
-    forgetful = replace(COUNT, parts=(replace(ROWS, combine=lambda states, over: over(F.max(states))),))
-    with planted(forgetful) as name:
-        assert not keeps_the_law(spark, name)
+@pytest.mark.parametrize("op", BUILT_IN)
+def test_an_operation_keeps_all_laws_on_the_first_of_its_types(spark: SparkSession, op: str) -> None:
+    assert broken_laws(spark, op, kinds_for(op)[0]) == []
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_deduct_undoes_merge_wherever_it_is_there(spark: SparkSession, name: str) -> None:
-    aggregate = Aggregate(name="it", op=name, of="whole")
-    events = spark.createDataFrame(EVENTS, SCHEMA).where("key = 'a'")
-    one = states(events.where("whole > 0"), [aggregate], parts=1)
-    other = states(events.where("whole < 0"), [aggregate], parts=1)
-    for part in operation_of(aggregate).parts:
-        if part.deduct is not None:
-            x, y = F.lit(one.first()[f"it__{part.name}"]), F.lit(other.first()[f"it__{part.name}"])
-            assert spark.range(1).select(part.deduct(part.merge(x, y), x) == y).first()[0]
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("op", "kind"), [(op, kind) for op in BUILT_IN for kind in kinds_for(op)[1:]], ids=str
+)
+def test_an_operation_keeps_all_laws_on_its_other_types(spark: SparkSession, op: str, kind: DataType) -> None:
+    assert broken_laws(spark, op, kind) == []
 
 
-def test_what_cannot_deduct_has_no_deduct() -> None:
-    able = {name for name, operation in OPERATIONS.items() if all(part.deduct for part in operation.parts)}
-    assert able == {"count", "sum", "avg"}
+@pytest.mark.parametrize("kind", [MONEY, DOUBLE], ids=str)
+def test_a_custom_operation_keeps_the_laws_too(spark: SparkSession, kind: DataType) -> None:
+    assert broken_laws(spark, "custom", kind) == []
 
 
-def test_a_sum_of_no_values_is_null_and_a_sum_of_zero_is_zero(spark: SparkSession) -> None:
-    aggregate = [Aggregate(name="total", op="sum", of="whole")]
-    rows = [("none", None), ("zero", 5), ("zero", -5)]
-    events = spark.createDataFrame(rows, "key STRING, whole BIGINT")
-    assert finished(states(events, aggregate, parts=2), aggregate) == {"none": (None, 1), "zero": (0, 2)}
+def one_for_none(states: Column, over: Over) -> Column:
+    return over(F.sum(F.coalesce(states, F.lit(1))))
 
 
-def test_the_sum_of_longs_fails_on_overflow(spark: SparkSession) -> None:
-    aggregate = [Aggregate(name="total", op="sum", of="whole")]
-    events = spark.createDataFrame([("a", 2**63 - 1), ("a", 1)], "key STRING, whole BIGINT")
-    with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
-        finished(states(events, aggregate, parts=1), aggregate)
+OF_TWO, AT_ONCE = "merging two states is combining them", "finishing a combination is finishing all at once"
+ORDER, EMPTY, NULL = (
+    "combining is commutative",
+    "an empty state changes nothing",
+    "a null state changes nothing",
+)
+LATEST = replace(
+    TOTAL,
+    accumulate=F.max,
+    combine=lambda states, over: over(F.last(states, ignorenulls=True)),
+    merge=lambda one, other: F.coalesce(other, one),
+    deduct=None,
+)
+BROKEN = [
+    ("forgets", replace(COUNT, parts=(replace(ROWS, combine=lambda it, over: over(F.max(it))),)), AT_ONCE),
+    ("goes by order", replace(SUM, parts=(LATEST, ROWS)), ORDER),
+    (
+        "counts states",
+        replace(COUNT, parts=(replace(ROWS, combine=lambda it, over: over(F.sum(it) + F.count(F.lit(1)))),)),
+        EMPTY,
+    ),
+    (
+        "is lost to null",
+        replace(COUNT, parts=(replace(ROWS, combine=one_for_none),)),
+        NULL,
+    ),
+    ("merges otherwise", replace(COUNT, parts=(replace(ROWS, merge=lambda one, other: one),)), OF_TWO),
+    ("over-deducts", replace(COUNT, parts=(replace(ROWS, deduct=lambda one, _: one),)), DEDUCT),
+    (
+        "averages averages",
+        replace(
+            SUM,
+            parts=(
+                replace(
+                    TOTAL, accumulate=F.avg, combine=lambda it, over: over(F.avg(it)), deduct=None,
+                    merge=lambda one, other: (one + other) / 2,
+                ),
+                ROWS,
+            ),
+        ),
+        "combining is associative",
+    ),
+]  # fmt: skip
 
 
-def test_an_average_has_the_type_of_sparks_own(spark: SparkSession) -> None:
-    events = spark.createDataFrame(EVENTS, SCHEMA)
-    aggregates = [Aggregate(name=of, op="avg", of=of) for of in ("whole", "money", "weight")]
-    ours = states(events, aggregates, parts=2)
-    results = ours.select(*finish_columns(aggregates, ours.schema)).schema
-    assert results == events.select(*[F.avg(of).alias(of) for of in ("whole", "money", "weight")]).schema
+@pytest.mark.parametrize(("operation", "law"), [it[1:] for it in BROKEN], ids=[it[0] for it in BROKEN])
+def test_a_planted_operation_that_breaks_a_law_is_refused(
+    spark: SparkSession, operation: Operation, law: str
+) -> None:
+    with planted(operation) as name:
+        assert law in broken_laws(spark, name, LONG)
 
 
-def test_merging_adds_what_combining_adds() -> None:
-    assert [part.merge for part in COUNT.parts] == [add]
+def test_every_law_has_a_planted_operation() -> None:
+    assert {law for _, _, law in BROKEN} == {*SAME, DEDUCT}
+
+
+def test_what_deducts_is_what_the_contract_says() -> None:
+    able = {op for op in BUILT_IN if all(part.deduct for part in operation_of(aggregate_of(op)).parts)}
+    assert able == {"count", "sum", "avg", "bit_xor", "histogram", "collect_list"}
+
+
+def test_doubles_are_never_deducted() -> None:
+    assert not TOTAL.deducts(DOUBLE)
+    assert TOTAL.deducts(MONEY) and ITEMS.deducts(LONG)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.conftest import Place
 
 
@@ -37,6 +39,30 @@ def test_what_cannot_be_deducted_says_so_and_a_where_is_shown(place: Place):
     place.write_spec(("{avg: fare}", '{max: fare, where: "fare > 5"}'))
     aggregates = section(place.sash("explain").out, "Aggregates")
     assert "mean_fare max(fare) fare > 5 mean_fare__extreme no" in aggregates
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("{top: fare, n: 3}", "top(fare, n 3) all mean_fare__extremes no"),
+        (
+            "{linear_trend: fare, by: 'hour(at)'}",
+            "linear_trend(fare, by hour(at)) all mean_fare__comoments no",
+        ),
+        (
+            "{approx_quantile: fare, q: [0.5, 0.9]}",
+            "approx_quantile(fare, q 0.5 and 0.9) all mean_fare__sketch no",
+        ),
+        ("{histogram: fare}", "histogram(fare) all mean_fare__counts where types are exact"),
+        (
+            "{custom: 'tests.aggregates.mine:SUM_OF_SQUARES', of: fare}",
+            "tests.aggregates.mine:SUM_OF_SQUARES(fare) all mean_fare__total where types are exact",
+        ),
+    ],
+)
+def test_options_are_told_beside_what_the_aggregate_is_of(written: str, told: str, place: Place):
+    place.write_spec(("{avg: fare}", written))
+    assert told in section(place.sash("explain").out, "Aggregates")
 
 
 def test_windows_say_how_they_are_put_together(place: Place):

@@ -31,6 +31,15 @@ WRONG = {
         ("`fare +` does not parse as SQL",),
     ),
     "a wrong type": (("{avg: fare}", "{avg: city}"), ("`city` is STRING; allowed is a number",)),
+    "a value without an order": (
+        ("{avg: fare}", '{max: "map(city, fare)"}'),
+        ("is MAP<STRING,DOUBLE>; allowed is what has an order: no maps",),
+    ),
+    "bits of what has none": (("{avg: fare}", "{bit_or: fare}"), ("DOUBLE; allowed is a whole number",)),
+    "a `by` that is no number": (
+        ("{avg: fare}", "{covariance: fare, by: city}"),
+        ("by: `city` is STRING; allowed is a number",),
+    ),
     "a time that is none": (
         ("event_time: at", "event_time: fare"),
         ("event_time", "is DOUBLE; allowed is TIMESTAMP"),
@@ -120,3 +129,36 @@ def test_an_expectations_file_that_is_not_there_is_a_problem(place: Place):
     said = place.sash("validate")
     assert said.code == 2
     assert "suite.yml" in said.err
+
+
+OWN = "  mean_fare: {avg: fare}", "  mean_fare: {{custom: 'tests.aggregates.mine:{}', of: {}}}"
+
+
+def test_a_custom_operation_that_keeps_the_laws_is_valid(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    place.write_spec((OWN[0], OWN[1].format("SUM_OF_SQUARES", "fare")))
+    said = place.sash("validate")
+    assert (said.code, said.err) == (0, "")
+
+
+def test_a_custom_operation_that_breaks_a_law_is_refused_by_it(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    place.write_spec((OWN[0], OWN[1].format("WHATEVER_CAME_LAST", "fare")))
+    said = place.sash("validate")
+    assert said.code == 2
+    assert "custom `tests.aggregates.mine:WHATEVER_CAME_LAST` breaks the laws that combining is" in said.err
+
+
+def test_a_custom_operation_that_cannot_bear_its_type_is_refused(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    place.write_spec((OWN[0], OWN[1].format("SUM_OF_SQUARES", "city")))
+    said = place.sash("validate")
+    assert said.code == 2
+    assert "fails on sample events of type STRING" in said.err and "\tat " not in said.err
+
+
+def test_a_custom_operation_that_is_not_there_is_told_without_data(place: Place):
+    place.write_spec((OWN[0], OWN[1].format("NOTHING", "fare")))
+    said = place.sash("validate")
+    assert said.code == 2
+    assert "has no attribute 'NOTHING'; allowed is `module:attribute`" in said.err

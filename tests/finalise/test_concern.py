@@ -47,6 +47,7 @@ def test_the_frames_needed_are_those_under_due_and_touched_windows(
     assert concern_of(WINDOW, before_us=before, after_us=after, restated=False).frames(touched) == needed
 
 
-def test_a_window_without_a_grid_is_not_for_frames() -> None:
-    with pytest.raises(TypeError, match="not aligned"):
-        concern_of(Window(name="s", shape=Session(gap_us=1)), before_us=None, after_us=None, restated=False)
+def test_a_session_that_merges_when_it_touches_reaches_no_further_than_itself() -> None:
+    session = Window(name="s", shape=Session(gap_us=1))
+    concern = concern_of(session, before_us=10, after_us=20, restated=False)
+    assert concern.frames([Interval(30, 40)]) == [Interval(10, 20), Interval(30, 40)]

@@ -28,6 +28,15 @@ CATALOGUE = (
     Aggregate(name="longest", op="max", of="real"),
     Aggregate(name="positive", op="count", where=is_positive),
     Aggregate(name="cheap_total", op="sum", of="number", where=is_cheap),
+    Aggregate(name="earliest", op="first", of="number"),
+    Aggregate(name="latest", op="last", of="money", where=is_positive),
+    Aggregate(name="number_of_shortest", op="min_by", of="number", options={"by": "real"}),
+    Aggregate(name="real_of_dearest", op="max_by", of="real", options={"by": "money"}),
+    Aggregate(name="three_longest", op="top", of="real", options={"n": 3}),
+    Aggregate(name="kinds", op="distinct", of="money"),
+    Aggregate(name="spread", op="histogram", of="number"),
+    Aggregate(name="all_numbers", op="collect_list", of="number"),
+    Aggregate(name="parity", op="bit_xor", of="number"),
 )
 
 CONDITIONS = {is_positive: "number > 0", is_cheap: "money < 1"}

@@ -16,7 +16,7 @@ FIRST_ARRIVAL, LAST_ARRIVAL = -70 * SECOND, 280 * SECOND
 WINDOWS = (
     Window(name="tumbling", size=10 * SECOND, step=10 * SECOND),
     Window(name="shifted", size=10 * SECOND, step=10 * SECOND, offset=5 * SECOND, lateness=20 * SECOND),
-    Window(name="sliding", size=30 * SECOND, step=10 * SECOND, lateness=5 * SECOND),
+    Window(name="sliding", size=50 * SECOND, step=10 * SECOND, lateness=5 * SECOND),
     Window(name="uneven", size=25 * SECOND, step=10 * SECOND),
     Window(name="gapped", size=10 * SECOND, step=30 * SECOND, lateness=300 * SECOND),
 )

@@ -9,7 +9,7 @@ from decimal import Decimal
 LATEST = 253_402_300_799_999_999
 """9999-12-31 23:59:59.999999, which is also the watermark that closes everything."""
 
-Value = int | float | str | Decimal | None
+Value = int | float | str | Decimal | list | dict | None
 Key = tuple[Value, ...]
 
 
@@ -42,12 +42,16 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Aggregate:
-    """`op` of the column `of` (`None`: of rows), over the events for which `where` is true."""
+    """`op` of the column `of` (`None`: of rows), over the events for which `where` is true.
+
+    `options` are the spec's: `by` names a column, `n` and `k` say how many.
+    """
 
     name: str
     op: str
     of: str | None = None
     where: Callable[[Mapping[str, Value]], bool | None] | None = None
+    options: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -148,13 +148,13 @@ def test_all_problems_of_all_sections_are_told_at_once_and_by_line(refused: Refu
         ("name: rides", "name: Rides"),
         ("path: data/rides", "path: 'd/{to}'"),
         ("key: [city]", "kee: [city]"),
-        (COUNT, "rides: {stddev: fare}"),
+        (COUNT, "rides: {top: fare}"),
         (WINDOW, "{tumbling: 1 hour, offset: x}"),
     )
     lines = [int(problem.split(":")[0].removeprefix("line ")) for problem in problems]
     assert lines == sorted(lines)
     assert {1, 2, 3, 5, 7} <= set(lines)
-    assert any("stddev is not built yet" in problem for problem in problems)
+    assert any("`n` is missing; top needs it" in problem for problem in problems)
 
 
 def test_a_mistake_in_what_sources_share_is_told_once_and_where_it_stands(refused: Refused) -> None:

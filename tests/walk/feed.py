@@ -61,7 +61,8 @@ def source_text(source: Source) -> str:
 
 def aggregate_text(aggregate: Aggregate) -> str:
     condition = condition_of(aggregate)
-    entries = {aggregate.op: f'"{expression_of(aggregate)}"'}
+    options = {name: str(told) for name, told in aggregate.options.items()}
+    entries = {aggregate.op: f'"{expression_of(aggregate)}"', **options}
     return mapping(entries if condition is None else {**entries, "where": f'"{condition}"'})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
@@ -11,6 +12,7 @@ from pipelines.intervals import Interval
 from pipelines.spec import load, parse_instant
 from pipelines.stages import Request, Site, run_batch
 
+Totals = dict[tuple[str, str], int]
 SCORES = Path(__file__).parent.parent / "cases" / "user_scores.csv"
 SPEC = """
 name: user_scores
@@ -26,16 +28,57 @@ aggregates:
   total: {sum: score}
 windows:
   two_minutes: {tumbling: 2 minutes}
+  by_arrival: {tumbling: 2 minutes, time: arrival}
+  sessions: {session: 1 minute}
+  split: {session: 1 minute, touching: split}
+  bounded: {session: 1 minute, max: 3 minutes}
 """
 
 
-def test_two_minutes_of_event_time_over_all_data(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "dags").mkdir()
-    (tmp_path / "user_scores.csv").write_text(SCORES.read_text())
-    (tmp_path / "dags" / "user_scores.yml").write_text(SPEC)
-    site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "user_scores.yml", home=tmp_path))
+@pytest.fixture(scope="module")
+def windows(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Totals]:
+    """Of each window definition the totals, by where windows start and end."""
+    home = tmp_path_factory.mktemp("user_scores")
+    (home / "dags").mkdir()
+    (home / "user_scores.csv").write_text(SCORES.read_text())
+    (home / "dags" / "user_scores.yml").write_text(SPEC)
+    site = Site(spark, str(home / "store"), load(home / "dags" / "user_scores.yml", home=home))
     noon_us, end_us = parse_instant("2020-01-01 12:00"), parse_instant("2020-01-01 12:10")
     list(run_batch(site, Request(batch=Interval(noon_us, end_us), final=True)))
-    windows = DeltaTable(tmp_path / "store" / "user_scores" / "windows").to_pyarrow_table().to_pylist()
-    found = {(row["team"], row["window_start"].minute): row["total"] for row in windows}
-    assert found == {("TeamX", 0): 14, ("TeamX", 2): 18, ("TeamX", 4): 4, ("TeamX", 6): 12}
+    found: dict[str, Totals] = {}
+    for row in DeltaTable(home / "store" / "user_scores" / "windows").to_pyarrow_table().to_pylist():
+        bounds = f"{row['window_start']:%M:%S}", f"{row['window_end']:%M:%S}"
+        found.setdefault(row["window"], {})[bounds] = row["total"]
+    return found
+
+
+def test_two_minutes_of_event_time_over_all_data(windows: dict[str, Totals]) -> None:
+    assert {start: total for (start, _), total in windows["two_minutes"].items()} == {
+        "00:00": 14,
+        "02:00": 18,
+        "04:00": 4,
+        "06:00": 12,
+    }
+
+
+def test_two_minutes_of_processing_time_by_ingress(windows: dict[str, Totals]) -> None:
+    totals = {start: total for (start, _), total in windows["by_arrival"].items()}
+    assert totals == {"04:00": 12, "06:00": 18, "08:00": 18}
+
+
+#   12:00:26  1:26  2:26 3:06 3:39 4:19        6:39  7:26 7:46     a gap of a minute, met exactly twice
+def test_sessions_that_touch_merge(windows: dict[str, Totals]) -> None:
+    assert windows["sessions"] == {("00:26", "05:19"): 36, ("06:39", "08:46"): 12}
+
+
+def test_sessions_that_touch_stay_apart_where_they_are_split(windows: dict[str, Totals]) -> None:
+    assert windows["split"] == {
+        ("00:26", "01:26"): 5,
+        ("01:26", "02:26"): 9,
+        ("02:26", "05:19"): 22,
+        ("06:39", "08:46"): 12,
+    }
+
+
+def test_bounded_sessions_begin_anew_before_they_get_too_long(windows: dict[str, Totals]) -> None:
+    assert windows["bounded"] == {("00:26", "02:26"): 14, ("02:26", "05:19"): 22, ("06:39", "08:46"): 12}

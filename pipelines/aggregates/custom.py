@@ -1,0 +1,44 @@
+"""Operations of users: `{custom: "module:attribute", of: price}`.
+
+The attribute is an `Operation`, or a function of the `Aggregate` that gives one. It is imported when the
+operation is needed, so a spec can be read where its module is not.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from pipelines.aggregates.operation import Operation
+from pipelines.errors import CorrectTheSpec
+from pipelines.spec.model import Aggregate
+
+WANTED = "allowed is `module:attribute`, an Operation or a function of the Aggregate that gives one"
+
+
+def custom(aggregate: Aggregate) -> Operation:
+    """The operation that the attribute is or gives. Raises `CorrectTheSpec` where there is none."""
+    attribute = str(aggregate.of)
+    try:
+        found = _attribute(attribute)
+        made = found(aggregate) if callable(found) else found
+    except Exception as error:
+        raise _refused(aggregate, f"{type(error).__name__}: {error}") from error
+    if not isinstance(made, Operation):
+        how = "gives" if callable(found) else "is"
+        raise _refused(aggregate, f"it {how} a value of the type {type(made).__name__}")
+    names = [part.name for part in made.parts]
+    if not names or len(set(names)) < len(names):
+        raise _refused(aggregate, f"its parts are called {', '.join(names) or 'nothing'}; give each a name")
+    return made
+
+
+def _attribute(attribute: str) -> object:
+    module, _, path = attribute.partition(":")
+    found: object = import_module(module)
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def _refused(aggregate: Aggregate, why: str) -> CorrectTheSpec:
+    return CorrectTheSpec(f"aggregate `{aggregate.name}`", (f"custom `{aggregate.of}`: {why}; {WANTED}",))

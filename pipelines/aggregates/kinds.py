@@ -1,0 +1,53 @@
+"""Which types an operation takes."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    CalendarIntervalType,
+    DataType,
+    IntegralType,
+    MapType,
+    NumericType,
+    StructType,
+    VariantType,
+)
+
+Kinds = tuple[type[DataType], ...]
+
+OF_TWO_NUMBERS = ("covariance", "correlation", "linear_trend")
+OF_NUMBERS = (
+    *("sum", "avg", "variance", "variance_pop", "stddev", "stddev_pop", "skewness", "kurtosis"),
+    *(*OF_TWO_NUMBERS, "approx_quantile"),
+)
+OF: dict[str, Kinds] = {
+    **dict.fromkeys(OF_NUMBERS, (NumericType,)),
+    **dict.fromkeys(("any", "all"), (BooleanType,)),
+    **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), (IntegralType,)),
+}
+OF_ANYTHING = ("count", "custom")
+
+
+def kinds_of(op: str) -> Kinds:
+    """The types that an operation's expression may have; none: any."""
+    return OF.get(op, ())
+
+
+def kinds_by(op: str) -> Kinds:
+    """The types that its `by` may have; none: any."""
+    return (NumericType,) if op in OF_TWO_NUMBERS else ()
+
+
+def needs_order(op: str) -> bool:
+    """Whether its values have to be ones that can be put in order: to compare, to break ties, to group."""
+    return op not in OF_ANYTHING
+
+
+def can_be_ordered(kind: DataType) -> bool:
+    """Whether Spark has an order for values of the type: it has none for maps, and for what holds one."""
+    if isinstance(kind, MapType | VariantType | CalendarIntervalType):
+        return False
+    if isinstance(kind, ArrayType):
+        return can_be_ordered(kind.elementType)
+    return not isinstance(kind, StructType) or all(can_be_ordered(field.dataType) for field in kind)

@@ -1,0 +1,126 @@
+"""Partial sessions of all sources and batches into sessions: those that a batch can have changed.
+
+A session depends on what overlaps it and on nothing else. So the areas that a batch touched, grown by the
+open sessions that they meet, are built again from all partial sessions inside; what stood there and is not
+built again is gone. Sessions that had closed are left alone, with all that is inside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.aggregates import combine_columns, part_columns
+from pipelines.combine.frames import TOUCHED
+from pipelines.intervals import LATEST_US
+from pipelines.spec import Pipeline, Window
+from pipelines.windows import ISLAND, by_window, grace_us, judging_us, with_cuts, with_islands
+
+PROTO = ("window", "window_start", "window_end")
+OUTER = "_around_"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The sessions that stand, parted by the watermark that judges the batch: open and closed ones."""
+
+    opened: DataFrame
+    closed: DataFrame
+
+
+def standing(sessions: DataFrame, windows: Sequence[Window], *, watermark_us: int | None) -> Standing:
+    """The sessions that an event may still join, and the others."""
+    timed = _timed(sessions)
+    is_open = by_window(windows, lambda it: _is_open(it, judging_us(it, watermark_us)))
+    return Standing(timed.where(is_open), timed.where(~is_open))
+
+
+def _is_open(window: Window, watermark_us: int | None) -> Column:
+    if watermark_us is None:
+        return F.lit(True)
+    if watermark_us >= LATEST_US:
+        return F.lit(False)
+    return F.col("end_us") > F.lit(watermark_us - window.allowed_lateness_us - grace_us(window.shape))
+
+
+def areas(touched: DataFrame, stand: Standing, *, windows: Sequence[Window], key: Sequence[str]) -> DataFrame:
+    """Key, `window` and bounds of the stretches of event time in which sessions are to be built again.
+
+    Each name has `OUTER` before it.
+    """
+    place = (*key, "window")
+    spans = _timed(touched).select(*place, "start_us", "end_us", F.lit(True).alias(TOUCHED))
+    keys = spans.select(*[F.col(name).alias(f"{OUTER}{name}") for name in place]).distinct()
+    near = stand.opened.join(keys, on=_same(place), how="left_semi")
+    beside = near.select(*place, "start_us", "end_us", F.lit(False).alias(TOUCHED))
+    islands = with_islands(spans.unionByName(beside), windows, key=key)
+    grown = islands.groupBy(*place, ISLAND).agg(
+        F.max("end_us").alias("end_us"), F.max(TOUCHED).alias(TOUCHED)
+    )
+    return _around(grown.where(TOUCHED).withColumnRenamed(ISLAND, "start_us"), place)
+
+
+def combine_sessions(
+    partials: DataFrame,
+    stand: Standing,
+    *,
+    windows: Sequence[Window],
+    areas: DataFrame,
+    pipeline: Pipeline,
+) -> DataFrame:
+    """The sessions in the areas: key, `PROTO`, parts, `event_count`, which is zero for one that is gone."""
+    place = (*pipeline.key, "window")
+    inside = _timed(partials.where("event_count > 0")).join(areas, on=_within(place), how="left_semi")
+    free = inside.join(_around(stand.closed, place), on=_within(place), how="left_anti")
+    combining = combine_columns(pipeline.aggregates, partials.schema)
+    # Of one proto-session, or one instant, there may be a row from every source and batch.
+    alone = free.groupBy(*place, "start_us", "end_us").agg(*combining)
+    built = with_cuts(alone, windows, key=pipeline.key)
+    now = built.groupBy(*place, ISLAND).agg(F.max("end_us").alias("end_us"), *combining)
+    stood = stand.opened.join(areas, on=_within(place), how="left_semi")
+    return _with_gone(now.withColumnRenamed(ISLAND, "start_us"), stood, pipeline=pipeline)
+
+
+def _with_gone(now: DataFrame, stood: DataFrame, *, pipeline: Pipeline) -> DataFrame:
+    parts = part_columns(pipeline.aggregates)
+    bounds = (*pipeline.key, "window", "start_us", "end_us")
+    nothing = [F.lit(None).cast(now.schema[part].dataType).alias(part) for part in parts]
+    gone = stood.select(*bounds, *nothing, F.lit(0).cast("bigint").alias("event_count"))
+    both = now.select(*bounds, *parts, "event_count").unionByName(gone)
+    return (
+        both.groupBy(*bounds)
+        .agg(*combine_columns(pipeline.aggregates, now.schema))
+        .select(
+            *pipeline.key,
+            "window",
+            F.timestamp_micros("start_us").alias("window_start"),
+            F.timestamp_micros("end_us").alias("window_end"),
+            *parts,
+            "event_count",
+        )
+    )
+
+
+def _timed(rows: DataFrame) -> DataFrame:
+    return rows.withColumns(
+        {"start_us": F.unix_micros("window_start"), "end_us": F.unix_micros("window_end")}
+    )
+
+
+def _around(rows: DataFrame, place: Sequence[str]) -> DataFrame:
+    """Places and bounds under names of their own, so that rows inside can be joined to them by name."""
+    return rows.select(*[F.col(name).alias(f"{OUTER}{name}") for name in (*place, "start_us", "end_us")])
+
+
+def _within(place: Sequence[str]) -> Column:
+    starts = F.col("start_us") >= F.col(f"{OUTER}start_us")
+    return _same(place) & starts & (F.col("end_us") <= F.col(f"{OUTER}end_us"))
+
+
+def _same(place: Sequence[str]) -> Column:
+    same = [F.col(name).eqNullSafe(F.col(f"{OUTER}{name}")) for name in place]
+    return reduce(lambda one, other: one & other, same)

@@ -1,0 +1,152 @@
+"""Sliding windows change only where a frame enters or leaves: frames → change points → windows.
+
+On the line of window starts, a frame enters at the first start whose window holds it and leaves one step
+after the last. Blocks of starts are as long as a window, and whole in themselves: the frames that lie in a
+block leave during it, those of the next one enter. So one hot key spreads over all of its blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame, WindowSpec
+from pyspark.sql import Window as W
+from pyspark.sql import functions as F
+
+from pipelines.aggregates.operation import Over, to_group
+from pipelines.finalise.parts import ENTERS, START, Reach, StatePart, exists
+from pipelines.finalise.planner import Plan
+from pipelines.intervals import Interval
+from pipelines.spec import Sliding
+
+BLOCK, POINT, RANK, NEXT = "_block_us", "_point_us", "_rank", "_next_us"
+
+
+class Value(NamedTuple):
+    """A part's state before the first change point of a block, and that from each change point on."""
+
+    before: Column
+    after: Column
+
+
+def change_points(
+    frames: DataFrame, parts: Sequence[StatePart], *, key: Sequence[str], plan: Plan, starts: Interval | None
+) -> DataFrame:
+    """Each frame where it enters and where it leaves: key, `BLOCK`, `POINT`, `ENTERS`, the parts."""
+    sliding, columns = plan.sliding, [part.column for part in parts]
+    enters, frame_us = F.col(ENTERS), F.col("_frame_us")
+    last_us = _floor(frame_us, sliding.step_us, offset_us=sliding.offset_us)
+    first_us = _floor(frame_us - us(sliding.size_us), sliding.step_us, offset_us=sliding.offset_us) + us(
+        sliding.step_us
+    )
+    block_us = _floor(frame_us, sliding.size_us, offset_us=sliding.offset_us)
+    both = F.explode(F.array(F.lit(False), F.lit(True))).alias(ENTERS)
+    matters = F.when(enters, first_us < block_us).otherwise(last_us >= block_us)
+    points = (
+        frames.select(*key, "_frame_us", *columns, both)
+        .where(matters & (first_us <= last_us))
+        .select(
+            *key,
+            F.when(enters, block_us - us(sliding.size_us)).otherwise(block_us).alias(BLOCK),
+            F.when(enters, first_us).otherwise(last_us + us(sliding.step_us)).alias(POINT),
+            ENTERS,
+            *columns,
+        )
+    )
+    if starts is not None:
+        meets = (F.col(BLOCK) < us(starts.end_us)) & (
+            F.col(BLOCK) + us(sliding.size_us) > us(starts.start_us)
+        )
+        points = points.where(meets)
+    if sliding.step_us <= plan.frame_us:
+        return points
+    combined = [part.part.combine(F.col(part.column), to_group).cast(part.kind) for part in parts]
+    return points.groupBy(*key, BLOCK, POINT, ENTERS).agg(
+        *[state.alias(column) for state, column in zip(combined, columns, strict=True)]
+    )
+
+
+def reach_of(key: Sequence[str]) -> Reach:
+    """The change points of a block. Those at one start have an order too, and `to_come` reverses it."""
+    ascending = W.partitionBy(*key, BLOCK).orderBy(POINT)
+    descending = W.partitionBy(*key, BLOCK).orderBy(F.desc(RANK))
+    return Reach(
+        so_far=_over(ascending.rowsBetween(W.unboundedPreceding, W.currentRow)),
+        block=_over(ascending.rowsBetween(W.unboundedPreceding, W.unboundedFollowing)),
+        to_come=_over(descending.rowsBetween(W.unboundedPreceding, -1)),
+    )
+
+
+def ranked(key: Sequence[str]) -> list[Column]:
+    """`RANK` of a change point in its block, and the `NEXT` one: none after the last."""
+    ascending = W.partitionBy(*key, BLOCK).orderBy(POINT)
+    return [F.row_number().over(ascending).alias(RANK), F.lead(POINT).over(ascending).alias(NEXT)]
+
+
+def written_out(
+    points: DataFrame, values: Mapping[str, Value], *, key: Sequence[str], plan: Plan, starts: Interval | None
+) -> DataFrame:
+    """Each value at all the window starts of its run: key, `START`, the values.
+
+    The first change point of a block writes the run before it too. Values are worked out only where
+    their windows exist.
+    """
+    begin_us = _first_start(F.col(BLOCK), plan.sliding)
+    end_us = F.coalesce(F.col(NEXT), _first_start(F.col(BLOCK) + us(plan.sliding.size_us), plan.sliding))
+    point_us = F.col(POINT)
+    holds_before = (
+        (F.col(RANK) == 1)
+        & (begin_us < point_us)
+        & exists({column: value.before for column, value in values.items()})
+    )
+    holds_after = (end_us > point_us) & exists({column: value.after for column, value in values.items()})
+    from_us = F.when(holds_before, begin_us).otherwise(point_us)
+    until_us = F.when(holds_after, end_us).otherwise(point_us)
+    if starts is not None:
+        from_us = F.greatest(from_us, us(_next_start(starts.start_us, plan.sliding)))
+        until_us = F.least(until_us, us(_next_start(starts.end_us, plan.sliding)))
+    runs = points.where((holds_before | holds_after) & (from_us < until_us)).select(
+        *key,
+        POINT,
+        from_us.alias("_from_us"),
+        until_us.alias("_until_us"),
+        *[F.when(holds_before, value.before).alias(f"{column}_before") for column, value in values.items()],
+        *[F.when(holds_after, value.after).alias(f"{column}_after") for column, value in values.items()],
+    )
+    step_us = us(plan.sliding.step_us)
+    every = F.explode(F.sequence(F.col("_from_us"), F.col("_until_us") - step_us, step_us))
+    written = runs.select("*", every.alias(START))
+    precedes = F.col(START) < point_us
+    return written.select(
+        *key,
+        START,
+        *[
+            F.when(precedes, F.col(f"{column}_before")).otherwise(F.col(f"{column}_after")).alias(column)
+            for column in values
+        ],
+    )
+
+
+def us(length_us: int) -> Column:
+    """A literal of microseconds."""
+    return F.lit(length_us).cast("bigint")
+
+
+def _first_start(block_us: Column, sliding: Sliding) -> Column:
+    """The first window start of a block."""
+    if sliding.size_us % sliding.step_us == 0:
+        return block_us
+    return block_us + F.pmod(us(sliding.offset_us) - block_us, us(sliding.step_us))
+
+
+def _next_start(instant_us: int, sliding: Sliding) -> int:
+    return instant_us + (sliding.offset_us - instant_us) % sliding.step_us
+
+
+def _floor(instant_us: Column, length_us: int, *, offset_us: int) -> Column:
+    return instant_us - F.pmod(instant_us - us(offset_us), us(length_us))
+
+
+def _over(specification: WindowSpec) -> Over:
+    return lambda function: function.over(specification)

@@ -1,0 +1,96 @@
+"""The columns of a state as a strategy sees them, and what a strategy has to say of one.
+
+A strategy works over the change points of one block: the window starts at which a frame enters or leaves.
+Wherever it is asked, frames that left are gone and frames to come are not there yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import add, sub
+from typing import Protocol
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, DecimalType, IntegralType
+
+from pipelines.aggregates import Part
+from pipelines.aggregates.operation import Over
+
+ENTERS = "_enters"
+"""Whether a frame enters at a change point, or leaves there."""
+
+START = "window_start_us"
+
+MOST_DIGITS = 38
+SPARE_DIGITS = 10
+"""What a decimal needs free, so that a running total in any order fits: as many as Spark's own sum adds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatePart:
+    """One column of a state: how it combines, merges and deducts, and its type in the frames."""
+
+    column: str
+    part: Part
+    kind: DataType
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the states are plain numbers of an exact type, with room for a running total."""
+        if self.part.merge is not add or self.part.deduct is not sub:
+            return False
+        if isinstance(self.kind, DecimalType):
+            return self.kind.precision <= MOST_DIGITS - 1 - SPARE_DIGITS
+        return isinstance(self.kind, IntegralType)
+
+    @property
+    def deducts(self) -> bool:
+        """Whether what left a window can be taken away again without a trace."""
+        if isinstance(self.kind, DecimalType) and self.part.merge is add:
+            return self.adds_up
+        return self.part.deducts(self.kind)
+
+    def merge(self, one: Column, other: Column) -> Column:
+        """Two states as one, where null is the state of nothing."""
+        kind = self.kind
+        if isinstance(kind, DecimalType) and self.part.merge is add and kind.precision == MOST_DIGITS:
+            # Adding two of 38 digits gives 39: Spark would round the last of them away.
+            kind = DecimalType(MOST_DIGITS - 1, kind.scale)
+        merged = self.part.merge(one.cast(kind), other.cast(kind)).cast(self.kind)
+        return F.when(one.isNull(), other).when(other.isNull(), one).otherwise(merged).cast(self.kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """The change points of a block that an aggregate function can be applied over.
+
+    `so_far` in ascending order with the present one, `block` all of them; `to_come` after the present one.
+    """
+
+    so_far: Over
+    block: Over
+    to_come: Over
+
+
+class Running(Protocol):
+    """A part over the change points of its block.
+
+    First columns are made that look back, then such that look ahead; of these and of the state in the row
+    come the state before the first change point, asked in the first row only, and that from each on.
+    """
+
+    def looking_back(self, reach: Reach) -> list[Column]: ...
+
+    def looking_ahead(self, reach: Reach) -> list[Column]: ...
+
+    def before(self) -> Column: ...
+
+    def after(self) -> Column: ...
+
+
+def exists(states: Mapping[str, Column]) -> Column:
+    """Whether a window exists: by its number of events, or because it was touched; never by a value."""
+    has_events = states["event_count"] > 0
+    return has_events | (states["_touched"] > 0) if "_touched" in states else has_events

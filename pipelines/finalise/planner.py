@@ -1,0 +1,103 @@
+"""Which strategy puts a window together, told for each part of the state, with the reason and the cost.
+
+It is decided from the algebra of the part and from how many windows a frame is in; one window is put together
+in one pass, so either all of its parts are recombined or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql.types import DoubleType, FloatType
+
+from pipelines.finalise.parts import StatePart
+from pipelines.spec import Sliding
+
+Strategy = Literal["deduct", "prefix–suffix", "recombine"]
+
+FEW_WINDOWS = 3
+"""A frame in so many windows or fewer is put into each of them: measured, docs/performance.md."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The strategy for one part, why, and about how many combines a result of it takes."""
+
+    column: str
+    strategy: Strategy
+    why: str
+    combines: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How one window is put together from frames of that length: a choice for each part of the state."""
+
+    sliding: Sliding
+    frame_us: int
+    choices: tuple[Choice, ...]
+
+    def __post_init__(self) -> None:
+        if len({choice.strategy == "recombine" for choice in self.choices}) > 1:
+            raise ValueError("either all parts of a window are recombined, or none")
+        for length_us in (self.sliding.size_us, self.sliding.step_us, self.sliding.offset_us):
+            if length_us % self.frame_us:
+                raise ValueError(f"frames of {self.frame_us} µs do not divide {length_us} µs")
+
+    @property
+    def recombines(self) -> bool:
+        """Whether each frame is given to all of its windows."""
+        return all(choice.strategy == "recombine" for choice in self.choices)
+
+
+def plan_of(
+    parts: Sequence[StatePart],
+    *,
+    sliding: Sliding,
+    frame_us: int,
+    density: float = 1.0,
+    only: Strategy | None = None,
+) -> Plan:
+    """The plan of a window over frames of which a key has that share.
+
+    `only` asks for a strategy; what cannot be deducted is then put together by prefix and suffix.
+    """
+    windows = most_windows(sliding)
+    if only == "recombine" or (only is None and windows <= FEW_WINDOWS):
+        combines = density * sliding.size_us / frame_us
+        choices = [
+            Choice(column=part.column, strategy="recombine", why=_few(windows), combines=combines)
+            for part in parts
+        ]
+    else:
+        changes = min(1.0, density * sliding.step_us / frame_us)
+        choices = [_choice(part, changes=changes, only=only) for part in parts]
+    return Plan(sliding=sliding, frame_us=frame_us, choices=tuple(choices))
+
+
+def most_windows(sliding: Sliding) -> int:
+    """How many windows a frame is in at most."""
+    return -(-sliding.size_us // sliding.step_us)
+
+
+def _choice(part: StatePart, *, changes: float, only: Strategy | None) -> Choice:
+    """`changes` is how many change points there are to a result, at most one."""
+    if part.deducts and only != "prefix–suffix":
+        why = "its type is exact: what leaves a window is taken away again"
+        return Choice(column=part.column, strategy="deduct", why=why, combines=2 * changes)
+    if part.deducts:
+        why = "it was asked for"
+    elif part.part.deduct is None:
+        why = "what left a window cannot be taken away again"
+    elif isinstance(part.kind, DoubleType | FloatType):
+        why = "taking doubles away would leave a residue"
+    else:
+        why = "a running total has no room in its type"
+    return Choice(column=part.column, strategy="prefix–suffix", why=why, combines=3 * changes)
+
+
+def _few(windows: int) -> str:
+    most = "one window" if windows == 1 else f"{windows:,} windows"
+    return f"a frame is in {most} at most, so it is put into each"

@@ -1,0 +1,76 @@
+"""Frames → states of sliding windows, by the plan of the window.
+
+In come frames, each a key, `_frame_us` and a state, out go the states of the windows that exist: those with
+events, and those that were touched where `_touched` is among the parts. Every plan gives the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.finalise.change_points import (
+    BLOCK,
+    POINT,
+    Value,
+    change_points,
+    ranked,
+    reach_of,
+    written_out,
+)
+from pipelines.finalise.deduct import deducted
+from pipelines.finalise.parts import ENTERS, Running, StatePart
+from pipelines.finalise.planner import Choice, Plan
+from pipelines.finalise.prefix_suffix import PrefixSuffix
+from pipelines.finalise.recombine import recombined
+from pipelines.intervals import Interval
+
+
+def sliding_states(
+    frames: DataFrame,
+    parts: Sequence[StatePart],
+    *,
+    key: Sequence[str],
+    plan: Plan,
+    starts: Interval | None = None,
+) -> DataFrame:
+    """Key, `window_start_us`, the parts, for all windows that exist and start in `starts`.
+
+    `frames` holds the key (nulls are keys), `_frame_us` and the parts; rows of one key and frame combine.
+    """
+    if starts is not None:
+        frame_us = F.col("_frame_us")
+        last_us = starts.end_us - 1 + plan.sliding.size_us
+        frames = frames.where((frame_us >= F.lit(starts.start_us)) & (frame_us < F.lit(last_us)))
+    if plan.recombines:
+        return recombined(frames, parts, key=key, sliding=plan.sliding, starts=starts)
+    points = change_points(frames, parts, key=key, plan=plan, starts=starts)
+    choices = {choice.column: choice for choice in plan.choices}
+    running = {part.column: _running(part, choices[part.column]) for part in parts}
+    values = {name: Value(it.before(), it.after()) for name, it in running.items()}
+    return written_out(_run(points, running, key=key), values, key=key, plan=plan, starts=starts)
+
+
+def _running(part: StatePart, choice: Choice) -> Running:
+    match choice.strategy:
+        case "deduct":
+            return deducted(part)
+        case "prefix–suffix":
+            return PrefixSuffix(part)
+        case "recombine":
+            raise ValueError(f"`{part.column}` cannot be recombined beside parts that are not")
+        case _:
+            assert_never(choice.strategy)
+
+
+def _run(points: DataFrame, running: dict[str, Running], *, key: Sequence[str]) -> DataFrame:
+    """Change points with all that the parts want to know of those before and after."""
+    reach = reach_of(key)
+    back = [column for it in running.values() for column in it.looking_back(reach)]
+    ahead = [column for it in running.values() for column in it.looking_ahead(reach)]
+    # Both windows are over the same blocks: one shuffle, and a second sort of what only has to be reversed.
+    behind = points.select(*key, BLOCK, POINT, ENTERS, *running, *ranked(key), *back)
+    return behind.select("*", *ahead)

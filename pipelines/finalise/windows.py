@@ -1,0 +1,144 @@
+"""Frames → window states: those of the windows that a batch is about.
+
+Sliding windows are put together by their plan. Of the others, and where frames are few a window, each
+frame is given to its windows, all definitions in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
+
+from pipelines.aggregates import combine_columns, operation_of, part_columns
+from pipelines.aggregates.sums import ROWS
+from pipelines.combine import TOUCHED
+from pipelines.finalise.concern import Concern, is_due, is_open
+from pipelines.finalise.parts import START, StatePart
+from pipelines.finalise.planner import Plan, plan_of
+from pipelines.finalise.sliding import sliding_states
+from pipelines.spec import Cumulate, Pipeline, Sliding
+from pipelines.windows import grid_of, held
+
+WINDOW = ("window", "window_start_us", "window_end_us")
+FRAME = ("grid", "frame_start", "frame_end")
+
+
+def window_states(
+    frames: DataFrame, touched: DataFrame, *, pipeline: Pipeline, concerns: Sequence[Concern]
+) -> DataFrame:
+    """The states of the windows concerned: key, `WINDOW`, `is_due` (in this batch), `TOUCHED`, parts,
+    `event_count`.
+
+    `frames` are whole, `touched` names those that the batch changed (key, grid and bounds), also when
+    they are gone.
+    """
+    given = _with_marks(frames, touched, pipeline=pipeline)
+    plans = {concern.window.name: _plan(given, pipeline, concern=concern) for concern in concerns}
+    states = []
+    spread = []
+    for concern in concerns:
+        plan = plans[concern.window.name]
+        if plan is None or plan.recombines:
+            spread.append(concern)
+        else:
+            states.append(_slid(given, pipeline, concern=concern, plan=plan))
+    if spread:
+        states.append(_recombined(given, pipeline, concerns=spread))
+    return all_of(states).where(F.col("is_due") | F.col(TOUCHED))
+
+
+def _with_marks(frames: DataFrame, touched: DataFrame, *, pipeline: Pipeline) -> DataFrame:
+    """The frames, and an empty one beside each that was touched: `TOUCHED` counts these."""
+    parts = part_columns(pipeline.aggregates)
+    whole = frames.select(*pipeline.key, *FRAME, *parts, "event_count", _count(0).alias(TOUCHED))
+    nothing = [F.lit(None).cast(frames.schema[part].dataType).alias(part) for part in parts]
+    none, one = _count(0).alias("event_count"), _count(1).alias(TOUCHED)
+    return whole.unionByName(touched.select(*pipeline.key, *FRAME, *nothing, none, one))
+
+
+def state_parts(frames: DataFrame, pipeline: Pipeline) -> list[StatePart]:
+    """The columns of a state as strategies see them, the counts of events and of touches among them."""
+    parts = [
+        StatePart(
+            column=f"{aggregate.name}__{part.name}",
+            part=part,
+            kind=frames.schema[f"{aggregate.name}__{part.name}"].dataType,
+        )
+        for aggregate in pipeline.aggregates
+        for part in operation_of(aggregate).parts
+    ]
+    counts = [StatePart(column=name, part=ROWS, kind=LongType()) for name in ("event_count", TOUCHED)]
+    return [*parts, *counts]
+
+
+def _plan(frames: DataFrame, pipeline: Pipeline, *, concern: Concern) -> Plan | None:
+    """How sliding windows are put together; `None` for other windows."""
+    frame_us = grid_of(pipeline, concern.window.name).frame_us
+    if not isinstance(concern.window.shape, Sliding) or frame_us is None:
+        return None
+    return plan_of(state_parts(frames, pipeline), sliding=concern.window.shape, frame_us=frame_us)
+
+
+def _slid(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan) -> DataFrame:
+    grid = grid_of(pipeline, concern.window.name).name
+    mine = frames.where(F.col("grid") == grid).withColumn("_frame_us", F.unix_micros("frame_start"))
+    parts = state_parts(frames, pipeline)
+    slid = sliding_states(mine, parts, key=pipeline.key, plan=plan, starts=concern.starts)
+    end_us = F.col(START) + F.lit(concern.size_us)
+    return slid.where(is_due(end_us, concern) | is_open(end_us, concern)).select(
+        *pipeline.key,
+        F.lit(concern.window.name).alias("window"),
+        F.col(START).alias("window_start_us"),
+        end_us.alias("window_end_us"),
+        is_due(end_us, concern).alias("is_due"),
+        *part_columns(pipeline.aggregates),
+        "event_count",
+        (F.col(TOUCHED) > 0).alias(TOUCHED),
+    )
+
+
+def _recombined(frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern]) -> DataFrame:
+    parts = part_columns(pipeline.aggregates)
+    windows = F.concat(*[_windows_over(concern, pipeline) for concern in concerns])
+    given = frames.select(*pipeline.key, *parts, "event_count", TOUCHED, F.inline(windows))
+    combined = given.groupBy(*pipeline.key, *WINDOW, "is_due").agg(
+        *combine_columns(pipeline.aggregates, frames.schema), (F.sum(TOUCHED) > 0).alias(TOUCHED)
+    )
+    return combined.select(*pipeline.key, *WINDOW, "is_due", *parts, "event_count", TOUCHED)
+
+
+def _windows_over(concern: Concern, pipeline: Pipeline) -> Column:
+    """An array of the windows over a frame that the batch is about."""
+
+    def window(it: Column) -> Column:
+        return F.struct(
+            F.lit(concern.window.name).alias("window"),
+            it["start_us"].alias("window_start_us"),
+            it["end_us"].alias("window_end_us"),
+            is_due(it["end_us"], concern).alias("is_due"),
+        )
+
+    windows = F.transform(_bounds(concern), window)
+    concerned = F.filter(windows, lambda it: it["is_due"] | is_open(it["window_end_us"], concern))
+    is_mine = F.col("grid") == grid_of(pipeline, concern.window.name).name
+    return F.when(is_mine, concerned).otherwise(F.slice(concerned, 1, 0))
+
+
+def _bounds(concern: Concern) -> Column:
+    start_us, end_us = F.unix_micros("frame_start"), F.unix_micros("frame_end")
+    if isinstance(concern.window.shape, Sliding | Cumulate):
+        return held(concern.window.shape, start_us, key=())
+    return F.array(F.struct(start_us.alias("start_us"), end_us.alias("end_us")))
+
+
+def all_of(states: Sequence[DataFrame]) -> DataFrame:
+    """Window states of several kinds as one."""
+    return reduce(DataFrame.unionByName, states)
+
+
+def _count(number: int) -> Column:
+    return F.lit(number).cast("bigint")

@@ -1,0 +1,72 @@
+"""The windows of an event that no arithmetic on its frame tells, kept beside it.
+
+For every window definition that is not sliding stands a column `_held_<window>`, an array of `start_us,
+end_us`. An event whose own window has no length is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.ingest.events import ARRIVAL_US, EVENT_US, IS_BROKEN
+from pipelines.intervals import LATEST_US
+from pipelines.spec import Custom, PerElement, Pipeline, Sliding, Unaligned, Window
+from pipelines.windows import held, length_us
+
+HELD = "_held_"
+
+
+def held_column(window: Window) -> str:
+    """The name of the column with the windows of a definition."""
+    return f"{HELD}{window.name}"
+
+
+def instant_of(window: Window) -> Column:
+    """The instant that places an event in the windows of a definition."""
+    return F.col(ARRIVAL_US if window.time == "arrival" else EVENT_US)
+
+
+def with_held(events: DataFrame, pipeline: Pipeline, *, breaks: Column) -> DataFrame:
+    """The events with the windows that hold them; none for those that a rule `breaks`."""
+    others = [window for window in pipeline.windows if not isinstance(window.shape, Sliding)]
+    columns = {
+        held_column(window): F.when(
+            ~breaks,
+            held(window.shape, instant_of(window), key=pipeline.key, told=_told(events, window)),
+        )
+        for window in others
+    }
+    return events.withColumns(columns) if columns else events
+
+
+def lengths_rules(events: DataFrame, windows: Sequence[Window]) -> dict[str, Column]:
+    """By name, whether an event says no length for a window that takes its length from it."""
+    rules = {}
+    for window in windows:
+        if isinstance(window.shape, PerElement):
+            length = _told(events, window)
+            if length is not None:
+                fits = (length > 0) & (length <= F.lit(LATEST_US) - instant_of(window))
+                rules[f"{window.shape.column} is no length"] = ~F.col(IS_BROKEN) & ~F.coalesce(
+                    fits, F.lit(False)
+                )
+    return rules
+
+
+def _told(events: DataFrame, window: Window) -> Column | None:
+    match window.shape:
+        case PerElement(column=column):
+            said = F.col(f"`{column}`")
+        case Unaligned(shift=str(shift)):
+            said = F.expr(shift)
+        case Custom():
+            names = [F.col(f"`{name}`") for name in events.columns if not name.startswith("_")]
+            return F.struct(*names, instant_of(window).alias("event_us"))
+        case _:
+            return None
+    kind = events.select(said.alias("said")).schema["said"].dataType
+    length = length_us(said, kind)
+    return F.coalesce(length, F.lit(0)) if isinstance(window.shape, Unaligned) else length

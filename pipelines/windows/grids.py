@@ -1,0 +1,70 @@
+"""The grids of a pipeline: on which frames each of its windows stands.
+
+Windows of fixed length share the grid `aligned`, or `arrival` where their time is the arrival time, and a
+frame there is as long as the greatest common divisor of all their lengths. Every other window has frames
+of its own, on a grid of its name: its frames are its windows already, or, for sessions, bins that no gap
+divides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.intervals import common_length
+from pipelines.spec.model import Cumulate, Pipeline, Session, Sliding, Window
+
+ALIGNED, ARRIVAL = "aligned", "arrival"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Frames, and the windows that are made of them.
+
+    `frame_us` is the length that all its frames have; `None` where each frame has its own.
+    """
+
+    name: str
+    windows: tuple[Window, ...]
+    frame_us: int | None = None
+
+    @property
+    def by_arrival(self) -> bool:
+        """Whether its time is the arrival time."""
+        return self.windows[0].time == "arrival"
+
+    @property
+    def of_sessions(self) -> bool:
+        """Whether its frames are joined to sessions."""
+        return isinstance(self.windows[0].shape, Session)
+
+
+def grids_of(pipeline: Pipeline) -> tuple[Grid, ...]:
+    """The grids of a pipeline: those that windows share, then those of one window each."""
+    return tuple(grid for grid in (*_shared(pipeline), *_own(pipeline)))
+
+
+def grid_of(pipeline: Pipeline, window: str) -> Grid:
+    """The grid that a window definition stands on."""
+    return next(grid for grid in grids_of(pipeline) if window in [one.name for one in grid.windows])
+
+
+def _shared(pipeline: Pipeline) -> list[Grid]:
+    grids = []
+    for name, time in ((ALIGNED, "event"), (ARRIVAL, "arrival")):
+        windows = tuple(it for it in pipeline.windows if _is_aligned(it) and it.time == time)
+        if windows:
+            grids.append(Grid(name=name, windows=windows, frame_us=common_length(_lengths(windows))))
+    return grids
+
+
+def _own(pipeline: Pipeline) -> list[Grid]:
+    return [Grid(name=it.name, windows=(it,)) for it in pipeline.windows if not _is_aligned(it)]
+
+
+def _is_aligned(window: Window) -> bool:
+    return isinstance(window.shape, Sliding | Cumulate)
+
+
+def _lengths(windows: tuple[Window, ...]) -> list[int]:
+    shapes = [it.shape for it in windows if isinstance(it.shape, Sliding | Cumulate)]
+    return [length for it in shapes for length in (it.size_us, it.step_us, it.offset_us)]

@@ -1,0 +1,98 @@
+"""Moments are right to 1e-9 relative near 1e9 with unit spread, however many states they were combined of."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from fractions import Fraction
+from math import sqrt
+
+import pytest
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+
+from tests.aggregates.states import aggregate, combined, results, states
+
+ERROR = 1e-9
+AGGREGATES = [
+    *[aggregate(f"{op}_{of}", op, of)
+      for op in ("variance", "variance_pop", "stddev", "stddev_pop", "skewness", "kurtosis")
+      for of in ("x", "money", "whole")],
+    *[aggregate(op, op, "y", by="x") for op in ("covariance", "correlation", "linear_trend")],
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[tuple[float, float, Decimal, int]]:
+    generator = random.Random(1)
+    xs = [1e9 + generator.expovariate(1.0) for _ in range(400)]
+    return [
+        (x, 1e9 + 0.5 * (x - 1e9) + generator.random(), Decimal(x).quantize(Decimal("0.0001")), int(x * 4))
+        for x in xs
+    ]
+
+
+@pytest.fixture(scope="module")
+def result(spark: SparkSession, rows: list[tuple[float, float, Decimal, int]]) -> Row:
+    """Of forty states, combined by fours and then all."""
+    numbered = [(number, "a", 0, *row) for number, row in enumerate(rows)]
+    schema = "id BIGINT, key STRING, at BIGINT, x DOUBLE, y DOUBLE, money DECIMAL(18,4), whole BIGINT"
+    partials = states(spark.createDataFrame(numbered, schema), AGGREGATES, parts=40)
+    some = combined(partials.withColumn("part", F.pmod("part", F.lit(10))), AGGREGATES, "key", "part")
+    (row,) = results(some, AGGREGATES).collect()
+    return row
+
+
+def power(values: list[Fraction], exponent: int) -> Fraction:
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** exponent for value in values)
+
+
+def exact(op: str, values: list[Fraction]) -> float:
+    rows, square = len(values), power(values, 2)
+    match op:
+        case "variance":
+            return float(square / (rows - 1))
+        case "variance_pop":
+            return float(square / rows)
+        case "stddev":
+            return sqrt(square / (rows - 1))
+        case "stddev_pop":
+            return sqrt(square / rows)
+        case "skewness":
+            return sqrt(rows) * float(power(values, 3)) / float(square) ** 1.5
+        case _:
+            return float(rows * power(values, 4) / square**2) - 3
+
+
+@pytest.mark.parametrize("op", ["variance", "variance_pop", "stddev", "stddev_pop", "skewness", "kurtosis"])
+@pytest.mark.parametrize(("of", "place"), [("x", 0), ("money", 2), ("whole", 3)])
+def test_a_moment_is_right(
+    rows: list[tuple[float, float, Decimal, int]], result: Row, op: str, of: str, place: int
+) -> None:
+    wanted = exact(op, [Fraction(row[place]) for row in rows])
+    assert abs(result[f"{op}_{of}"] - wanted) <= ERROR * abs(wanted)
+
+
+@pytest.mark.parametrize("op", ["covariance", "correlation", "linear_trend"])
+def test_a_comoment_is_right(rows: list[tuple[float, float, Decimal, int]], result: Row, op: str) -> None:
+    xs, ys = ([Fraction(row[place]) for row in rows] for place in (0, 1))
+    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
+    product = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True))
+    wanted = {
+        "covariance": float(product / (len(xs) - 1)),
+        "correlation": float(product) / sqrt(power(xs, 2) * power(ys, 2)),
+        "linear_trend": float(product / power(xs, 2)),
+    }[op]
+    assert abs(result[op] - wanted) <= ERROR * abs(wanted)
+
+
+def test_the_same_values_in_another_order_make_the_same_bits(spark: SparkSession) -> None:
+    asked = [aggregate("v", "variance", "x"), aggregate("c", "covariance", "x", by="x * x")]
+    rows = [(number, "a", 0, 1e9 + number / 7) for number in range(50)]
+    schema = "id BIGINT, key STRING, at BIGINT, x DOUBLE"
+    once, again = (
+        states(spark.createDataFrame(order, schema).coalesce(1), asked, parts=1).collect()
+        for order in (rows, rows[::-1])
+    )
+    assert once == again
