@@ -25,8 +25,11 @@ def are_alike(one: Column, other: Column, *, kind: DataType) -> Column:
     """Whether two columns of a type are the same; null is like null, NaN like NaN. Never null."""
     match kind:
         case DoubleType() | FloatType():
-            near = F.abs(one - other) <= F.lit(RESUMMING_ERROR) * (F.abs(one) + F.abs(other))
-            return one.eqNullSafe(other) | F.coalesce(near, F.lit(False))
+            distance = F.abs(one - other)
+            near = distance <= F.lit(RESUMMING_ERROR) * (F.abs(one) + F.abs(other))
+            # Nothing is near infinity or NaN, which compares as the largest number.
+            is_finite = distance < F.lit(float("inf"))
+            return one.eqNullSafe(other) | F.coalesce(is_finite & near, F.lit(False))
         case StructType():
             return _both(one, other, alike=_fields_alike(one, other, kind=kind))
         case ArrayType() if not _is_exact(kind):

@@ -7,6 +7,7 @@ they are started; `--store` is a path like any other in a shell.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from pipelines.cli.arguments import Arguments
@@ -16,8 +17,15 @@ DEFAULT_STORE = "var/store"
 
 
 def pipeline_of(arguments: Arguments) -> Pipeline:
-    """The pipeline of the spec that is named."""
-    return load(Path(arguments.spec))
+    """The pipeline of the spec that is named.
+
+    Modules of the spec's own operations and windows are found beside it, as Airflow finds them.
+    """
+    pipeline = load(Path(arguments.spec))
+    folder = str(pipeline.path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return pipeline
 
 
 def store_of(arguments: Arguments, pipeline: Pipeline) -> str:

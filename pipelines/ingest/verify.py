@@ -28,12 +28,15 @@ from pipelines.aggregates.options import by_expression, expression
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, select_columns
 from pipelines.ingest.fate import FATE, RULES
+from pipelines.ingest.holding import HELD
 from pipelines.ingest.read import UNREADABLE, schema_of
-from pipelines.spec import Pipeline, Source
+from pipelines.spec import Custom, Pipeline, Source
 from pipelines.spec.reserved import LATE_EVENT_COLUMNS
+from pipelines.windows import window_function
 
 TIMES = (TimestampType, TimestampNTZType)
-OWN = frozenset({*DEFAULT_EVENT_COLUMNS, FATE, RULES, "_raw_event_us", "_frame_us", "_losses"})
+PLACED = ("_grid", "_frame_us", "_frame_end_us", "_instant_us", "_is_tallied", "_first_us", "_last_us")
+OWN = frozenset({*DEFAULT_EVENT_COLUMNS, FATE, RULES, "_raw_event_us", "_losses", *PLACED})
 """Columns that Sash adds to events on their way."""
 
 FORBIDDEN = (
@@ -60,7 +63,7 @@ def verify(spark: SparkSession, pipeline: Pipeline) -> tuple[str, ...]:
 
     Raises `CorrectTheSpec` where a source cannot be read at all.
     """
-    problems: list[str] = []
+    problems = list(_window_problems(pipeline))
     schemas = {}
     for source in pipeline.sources:
         rows = spark.createDataFrame([], schema_of(spark, source, home=pipeline.home))
@@ -73,6 +76,15 @@ def verify(spark: SparkSession, pipeline: Pipeline) -> tuple[str, ...]:
             schemas[source.name] = {name: types[name] for name in pipeline.key if name in types}
         problems += found
     return tuple(dict.fromkeys([*problems, *_disagreements(pipeline, schemas)]))
+
+
+def _window_problems(pipeline: Pipeline) -> Iterator[str]:
+    for window in pipeline.windows:
+        if isinstance(window.shape, Custom):
+            try:
+                window_function(window.shape.attribute)
+            except CorrectTheSpec as error:
+                yield from (f"window `{window.name}`: {problem}" for problem in error.problems)
 
 
 def _selected(source: Source, name: str, *, sql: str) -> Asked:
@@ -108,7 +120,8 @@ def _asked_of_aggregates(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
 def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline) -> Iterator[str]:
     kept = columns_as_read(extended, source)
     for name in kept:
-        if name.lower() in LATE_EVENT_COLUMNS or name.lower() in OWN:
+        is_own = name.lower() in OWN or name.lower().startswith(HELD)
+        if is_own or name.lower() in LATE_EVENT_COLUMNS:
             yield (
                 f"source `{source.name}`: its column `{name}` is named like one of Sash's own; "
                 f"rename it in `select`, like `{name.strip('_')}_read: {name}`"

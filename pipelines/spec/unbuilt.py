@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from pipelines.spec.fields import Fields
 from pipelines.spec.model import (
-    Custom,
     EachBatch,
     Panes,
     Pipeline,
@@ -39,8 +38,6 @@ def not_built_yet(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
 
 
 def _of_window(window: Window) -> Iterator[str]:
-    if isinstance(window.shape, Custom):
-        yield "a custom window"
     if window.panes.early is not None:
         yield "an early trigger"
     if window.panes.late != EachBatch():

@@ -1,24 +1,24 @@
 """Window functions of users: found by `module:attribute`, and applied to events.
 
-A window function is a value with `assign(event) → intervals`: `event` is a mapping of the event's columns
-with its time under `event_us`, an interval a pair of microseconds `(start, end)`. Where windows of it grow
-together it also has `merge(intervals) → groups`: it is given `(start, end, event_count)` in ascending
-order, and gives lists of those that belong together.
+A window function is a value with `assign(event) → intervals`: `event` is a mapping of the event's columns,
+with its instant as `event_us`; an interval is a pair of microseconds, its start and its end.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from pyspark.sql import Column
+from pyspark import cloudpickle
+from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from pipelines.errors import CorrectTheSpec
+from pipelines.intervals import EARLIEST_US, LATEST_US
 
 Interval = tuple[int, int]
-Counted = tuple[int, int, int]
 BOUNDS_TYPE = "array<struct<start_us: bigint, end_us: bigint>>"
 
 
@@ -29,43 +29,47 @@ class WindowFunction(Protocol):
         """The intervals that an event is in."""
 
 
-class MergingFunction(WindowFunction, Protocol):
-    """One whose windows grow together."""
-
-    def merge(self, intervals: Sequence[Counted]) -> Iterable[Sequence[Counted]]:
-        """Groups of the intervals of one key, each of which becomes one window."""
-
-
 def window_function(attribute: str) -> WindowFunction:
-    """The window function of that name. Raises `CorrectTheSpec` where there is none."""
-    module, _, name = attribute.partition(":")
+    """The window function of that name. Raises `CorrectTheSpec` where there is none, or one that merges."""
+    module, _, path = attribute.partition(":")
     try:
         found = importlib.import_module(module)
-        for step in name.split("."):
-            found = getattr(found, step)
-    except (ImportError, AttributeError) as error:
-        problem = (
-            f"custom window `{attribute}`: {error}; allowed is `module:attribute` that Python can import"
-        )
-        raise CorrectTheSpec("windows", (problem,)) from error
+        for name in path.split("."):
+            found = getattr(found, name)
+    except Exception as error:
+        raise _refused(attribute, f"{type(error).__name__}: {error}") from error
     if not callable(getattr(found, "assign", None)):
-        problem = f"custom window `{attribute}` has no function `assign(event)`; give it one"
-        raise CorrectTheSpec("windows", (problem,))
+        raise _refused(attribute, "it has no function `assign(event)`; give it one")
+    if callable(getattr(found, "merge", None)):
+        raise _refused(attribute, "windows that merge are not built yet; only `assign` is")
     function: WindowFunction = found
     return function
-
-
-def merges(attribute: str) -> bool:
-    """Whether the windows of that function grow together."""
-    return callable(getattr(window_function(attribute), "merge", None))
 
 
 def assigned(attribute: str, event: Column) -> Column:
     """The intervals that the function assigns to an event, a struct of its columns."""
     function = window_function(attribute)
+    # Workers are given the function itself: they need not find its module.
+    module = sys.modules[attribute.partition(":")[0]]
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # Spark's copy has no types
 
     @F.udf(returnType=BOUNDS_TYPE)
-    def assign(row: Mapping[str, object]) -> list[dict[str, int]]:
-        return [{"start_us": int(start), "end_us": int(end)} for start, end in function.assign(row)]
+    def assign(row: Row | None) -> list[tuple[int, int]]:
+        if row is None:
+            return []
+        return [_checked(int(start), int(end)) for start, end in function.assign(row.asDict())]
 
     return assign(event)
+
+
+def _checked(start_us: int, end_us: int) -> Interval:
+    if EARLIEST_US <= start_us < end_us <= LATEST_US:
+        return start_us, end_us
+    raise ValueError(
+        f"a window function assigned [{start_us}, {end_us}); allowed is a start before its end, "
+        "both in microseconds of the years 1 to 9999"
+    )
+
+
+def _refused(attribute: str, why: str) -> CorrectTheSpec:
+    return CorrectTheSpec("windows", (f"custom `{attribute}`: {why}",))

@@ -28,8 +28,8 @@ WRONG = {
     "what differs in a re-run": (("{avg: fare}", "{avg: fare * rand()}"), "not the same in a second run"),
     "what reaches outside": (("{avg: fare}", "{avg: \"reflect('a', 'b')\"}"), "reaches outside the row"),
     "a window that is not built": (
-        ("{tumbling: 1 hour}", "{custom: 'mine:windows'}"),
-        "a custom window is not built yet",
+        ("{tumbling: 1 hour}", "{tumbling: 1 hour, panes: {early: each batch}}"),
+        "an early trigger is not built yet",
     ),
 }
 

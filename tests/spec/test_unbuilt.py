@@ -11,7 +11,6 @@ COUNT, WINDOW, KEY, AT = "rides: count", "{tumbling: 1 hour}", "key: [city]", "e
 ARGUMENTS = {"by": "at", "n": "3", "k": "3", "q": "[0.5, 0.99]", "of": "fare"}
 
 UNBUILT = [
-    (WINDOW, "{custom: 'mine:windows'}", "line 7: windows.hourly: a custom window"),
     (WINDOW, "{tumbling: 1 hour, panes: {early: each batch}}", "an early trigger"),
     (WINDOW, "{tumbling: 1 hour, panes: {late: {rows: 10}}}", "a late trigger other than `each batch`"),
     (KEY, f"{KEY}\npanes: {{mode: retracting}}", "mode retracting"),
@@ -49,6 +48,7 @@ def test_every_operation_is_read(op: str, read: Read) -> None:
         "{session: 30 minutes, touching: split, max: 1 day}",
         "{tumbling: length}",
         "{global: true}",
+        "{custom: 'mine:windows'}",
         "{tumbling: 1 hour, time: arrival}",
     ],
 )

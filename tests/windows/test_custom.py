@@ -1,0 +1,70 @@
+"""Custom windows: the user's function says which intervals an event is in, and Sash does the rest."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.errors import CorrectTheSpec
+from pipelines.intervals import Interval, to_us
+from pipelines.spec import load
+from pipelines.stages import Request, Site, run_batch
+from pipelines.windows import window_function
+
+SPEC = """
+name: trades
+source:
+  format: csv
+  path: trades.csv
+  options: {header: true}
+  schema: "price INT, at TIMESTAMP"
+  event_time: at
+key: []
+aggregates: {trades: count, total: {sum: price}}
+windows: {days: {custom: "tests.windows.business_days:NEW_YORK"}}
+"""
+#  Daylight saving began on Sunday 10 March 2024: until then midnight is at 5:00 of UTC, afterwards at 4:00.
+TRADES = """price,at
+1,2024-03-08T04:59:59Z
+2,2024-03-08T05:00:00Z
+4,2024-03-10T12:00:00Z
+8,2024-03-11T03:59:59Z
+16,2024-03-11T04:00:00Z
+"""
+
+
+def instant(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "trades.csv").write_text(TRADES)
+    (tmp_path / "dags" / "trades.yml").write_text(SPEC)
+    site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "trades.yml"))
+    month = Interval(to_us(instant("2024-03-01")), to_us(instant("2024-04-01")))
+    list(run_batch(site, Request(batch=month, final=True)))
+    rows = DeltaTable(tmp_path / "store" / "trades" / "windows").to_pyarrow_table().to_pylist()
+    assert {(row["window_start"], row["window_end"]): row["total"] for row in rows} == {
+        (instant("2024-03-07T05:00"), instant("2024-03-08T05:00")): 1,
+        (instant("2024-03-08T05:00"), instant("2024-03-11T04:00")): 14,
+        (instant("2024-03-11T04:00"), instant("2024-03-12T04:00")): 16,
+    }
+
+
+@pytest.mark.parametrize(
+    ("attribute", "told"),
+    [
+        ("no_such_module:it", "No module named"),
+        ("tests.windows.business_days:NOWHERE", "has no attribute"),
+        ("tests.windows.business_days:SATURDAY", "give it one"),
+        ("tests.windows.business_days:MERGING", "not built yet"),
+    ],
+)
+def test_what_is_no_window_function_is_refused(attribute: str, told: str) -> None:
+    with pytest.raises(CorrectTheSpec, match=told):
+        window_function(attribute)
