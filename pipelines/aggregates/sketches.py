@@ -18,7 +18,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from pipelines.aggregates.arrays import record
+from pipelines.aggregates.arrays import loose, record
 from pipelines.aggregates.operation import Given, Operation, Over, Part, to_group
 from pipelines.aggregates.options import told
 from pipelines.spec.model import Aggregate
@@ -80,8 +80,10 @@ def approx_quantile(aggregate: Aggregate) -> Operation:
 
     def finish(parts: Mapping[str, Column], types: Mapping[str, DataType]) -> Column:
         sketch = parts["sketch"]["sketch"]
-        ranks = F.array(*map(F.lit, asked)) if isinstance(asked, tuple) else F.lit(asked)
         has_values = F.kll_sketch_get_n_double(sketch) > 0
-        return F.when(has_values, F.kll_sketch_get_quantile_double(sketch, ranks))
+        if not isinstance(asked, tuple):
+            return F.when(has_values, F.kll_sketch_get_quantile_double(sketch, F.lit(asked)))
+        ranks = F.array(*map(F.lit, asked))
+        return F.when(has_values, loose(F.kll_sketch_get_quantile_double(sketch, ranks)))
 
     return Operation(name="approx_quantile", parts=(RANKS,), finish=finish, value=_number)

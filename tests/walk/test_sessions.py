@@ -1,0 +1,95 @@
+"""Sessions that grow after they were published, batch by batch over Delta, each stage run twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.intervals import Interval
+from pipelines.spec import load
+from pipelines.stages import Request, Site, run_stage
+
+SECOND = 1_000_000
+SPEC = """
+name: clicks
+source: {format: parquet, path: data, event_time: event_time, arrival_time: arrival_time}
+key: [user]
+aggregates: {total: {sum: number}}
+windows: {visits: {session: 10 s, allowed_lateness: 60 s}}
+"""
+ROWS = pa.schema(
+    {
+        "user": pa.string(),
+        "number": pa.int64(),
+        "event_time": pa.timestamp("us", tz="UTC"),
+        "arrival_time": pa.timestamp("us", tz="UTC"),
+    }
+)
+#   user  number  happened  arrived
+CLICKS = [
+    ("ann", 1, 0, 0),
+    ("ann", 2, 10, 10),
+    ("ann", 4, 30, 30),
+    ("bob", 8, 50, 50),  #  the watermark is 50 now, so [0, 20) and [30, 40) are due
+    ("ann", 16, 15, 110),  #  [0, 20) grows to [0, 25)
+    ("ann", 32, 22, 210),  #  [0, 25) and [30, 40) become one
+    ("bob", 64, 200, 211),
+    ("ann", 128, 35, 310),  #  [0, 40) had closed at 100: late
+    ("bob", 256, 195, 311),  #  [200, 210) was not due: [195, 210)
+]
+Said = tuple[str, int, int, int, str, str, int]
+
+
+def panes(store: Path) -> dict[int, list[Said]]:
+    """By the end of the batch: user, bounds, total, kind, timing, index of what was published."""
+    found: dict[int, list[Said]] = {}
+    for row in DeltaTable(store / "clicks" / "panes").to_pyarrow_table().to_pylist():
+        bounds = (int(row["window_start"].timestamp()), int(row["window_end"].timestamp()))
+        said = (row["user"], *bounds, row["total"], row["kind"], row["timing"], row["pane_index"])
+        found.setdefault(int(row["batch_end"].timestamp()), []).append(said)
+    return {end: sorted(rows) for end, rows in found.items()}
+
+
+def test_a_session_that_changed_is_a_new_window_and_the_old_ones_are_retracted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "clicks.yml").write_text(SPEC)
+    (tmp_path / "data").mkdir()
+    rows = [
+        {"user": user, "number": number, "event_time": at * SECOND, "arrival_time": arrived * SECOND}
+        for user, number, at, arrived in CLICKS
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), tmp_path / "data" / "rows.parquet")
+    site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "clicks.yml"))
+    for end in (100, 200, 300, 400):
+        request = Request(batch=Interval((end - 100) * SECOND, end * SECOND))
+        for stage, source in (("accumulate", "main"), ("combine", None), ("finalise", None)):
+            run_stage(site, request, stage=stage, source=source)
+            run_stage(site, request, stage=stage, source=source)
+        run_stage(site, request, stage="publish")
+    assert panes(tmp_path / "store") == {
+        100: [("ann", 0, 20, 3, "insert", "ON_TIME", 0), ("ann", 30, 40, 4, "insert", "ON_TIME", 0)],
+        200: [("ann", 0, 20, 3, "retract", "LATE", 0), ("ann", 0, 25, 19, "insert", "LATE", 0)],
+        300: [
+            ("ann", 0, 25, 19, "retract", "LATE", 0),
+            ("ann", 0, 40, 55, "insert", "LATE", 0),
+            ("ann", 30, 40, 4, "retract", "LATE", 0),
+            ("bob", 50, 60, 8, "insert", "ON_TIME", 0),
+        ],
+    }
+    late = DeltaTable(tmp_path / "store" / "clicks" / "late_events").to_pyarrow_table().to_pylist()
+    assert [(row["number"], row["missed"], row["kept"]) for row in late] == [(128, 1, 0)]
+    windows = DeltaTable(tmp_path / "store" / "clicks" / "windows").to_pyarrow_table().to_pylist()
+    assert sorted((row["user"], row["total"]) for row in windows) == [("ann", 55), ("bob", 8)]
+    table = DeltaTable(tmp_path / "store" / "clicks" / "sessions").to_pyarrow_table()
+    sessions = [(row["user"], row["event_count"]) for row in table.to_pylist()]
+    assert sorted(sessions) == [
+        ("ann", 5),
+        ("bob", 1),
+        ("bob", 2),
+    ]
