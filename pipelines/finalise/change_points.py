@@ -114,16 +114,21 @@ def written_out(
         *[F.when(holds_before, value.before).alias(f"{column}_before") for column, value in values.items()],
         *[F.when(holds_after, value.after).alias(f"{column}_after") for column, value in values.items()],
     )
-    step_us = us(plan.sliding.step_us)
+    return _at_every_start(runs, list(values), key=key, step_us=us(plan.sliding.step_us))
+
+
+def _at_every_start(
+    runs: DataFrame, columns: Sequence[str], *, key: Sequence[str], step_us: Column
+) -> DataFrame:
     every = F.explode(F.sequence(F.col("_from_us"), F.col("_until_us") - step_us, step_us))
     written = runs.select("*", every.alias(START))
-    precedes = F.col(START) < point_us
+    precedes = F.col(START) < F.col(POINT)
     return written.select(
         *key,
         START,
         *[
             F.when(precedes, F.col(f"{column}_before")).otherwise(F.col(f"{column}_after")).alias(column)
-            for column in values
+            for column in columns
         ],
     )
 

@@ -24,7 +24,7 @@ class Shape:
 
 
 def windows_by_loops(frames: Sequence[Frame], shape: Shape, merges: Sequence[Callable]) -> list[Window]:
-    """All windows that have events or were touched; `event_count` and touches are the first two of a state."""
+    """All windows that have events or were touched; the counts of both begin a state."""
     found: dict[tuple[str | None, int], list[State]] = {}
     for key, frame_us, state in frames:
         start_us = frame_us - (frame_us - shape.offset_us) % shape.step_us
@@ -36,7 +36,7 @@ def windows_by_loops(frames: Sequence[Frame], shape: Shape, merges: Sequence[Cal
 
 
 def frames_by_chance(seed: int, shape: Shape, *, keys: int = 6, most: int = 40) -> list[Frame]:
-    """Keys from dense to sparse, times around 1970, gaps, repeated frames, and marks of frames that are gone."""
+    """Keys from dense to sparse, times around 1970, gaps, repeated frames, and marks."""
     chance = random.Random(seed)
     frames: list[Frame] = []
     for number in range(keys):
