@@ -58,7 +58,7 @@ def tally(entries: Column) -> Column:
 
         return entry
 
-    return F.filter(once(entries, summed), lambda entry: entry["count"] != 0)
+    return loose(F.filter(once(entries, summed), lambda entry: entry["count"] != 0))
 
 
 def total(items: Column, of: Callable[[Column], Column], *, kind: str = "bigint") -> Column:

@@ -16,7 +16,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from pipelines.aggregates.arrays import counted, once, ordered, ordered_together, record, tally
+from pipelines.aggregates.arrays import counted, loose, once, ordered, ordered_together, record, tally
 from pipelines.aggregates.operation import Operation, Over, Part
 from pipelines.aggregates.options import number
 from pipelines.spec.model import Aggregate
@@ -41,7 +41,7 @@ def approx_top_k(aggregate: Aggregate) -> Operation:
 
     def finish(parts: Mapping[str, Column], types: Mapping[str, DataType]) -> Column:
         first = F.slice(_by_count(parts["counts"]), 1, k)
-        return F.transform(first, lambda entry: record(item=entry["value"], count=-entry["less"]))
+        return loose(F.transform(first, lambda entry: record(item=entry["value"], count=-entry["less"])))
 
     return Operation(name="approx_top_k", parts=(part,), finish=finish)
 
@@ -66,4 +66,4 @@ def _kept(entries: Column, tracked: int) -> Column:
         above = F.filter(lowered, lambda it: it["count"] > 0)
         return F.when(F.size(all_of_them) > tracked, above).otherwise(all_of_them)
 
-    return once(entries, cut)
+    return loose(once(entries, cut))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from pipelines.accumulate import accumulate
-from pipelines.aggregates import finish_columns, part_columns
+from pipelines.aggregates import finish_columns, nullable, part_columns
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import fated, to_events
 from pipelines.ingest.fate import as_read
@@ -13,7 +13,7 @@ from pipelines.ingest.read import schema_of
 from pipelines.intervals import Interval
 from pipelines.spec import Source
 from pipelines.stages.site import Site
-from pipelines.store.tables import Columns, Shapes, nullable
+from pipelines.store.tables import Columns, Shapes
 
 ANY_BATCH = Interval(0, 1)
 

@@ -20,7 +20,6 @@ from pyspark.sql.types import (
     LongType,
     MapType,
     StringType,
-    StructField,
     StructType,
     TimestampType,
 )
@@ -162,19 +161,6 @@ def schema_of(columns: Columns) -> StructType:
     for name, kind in columns.items():
         schema = schema.add(name, kind)
     return schema
-
-
-def nullable(kind: DataType) -> DataType:
-    """The type with nulls allowed in everything inside it: what one batch never has another may have."""
-    match kind:
-        case ArrayType():
-            return ArrayType(nullable(kind.elementType))
-        case MapType():
-            return MapType(nullable(kind.keyType), nullable(kind.valueType))
-        case StructType():
-            return StructType([StructField(it.name, nullable(it.dataType)) for it in kind.fields])
-        case _:
-            return kind
 
 
 def quote(name: str) -> str:
