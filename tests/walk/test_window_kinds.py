@@ -142,7 +142,9 @@ class Place:
         }
 
 
-@pytest.mark.parametrize("cuts", [(-120, 330), (-120, -50, 20, 90, 330)])
+@pytest.mark.parametrize(
+    "cuts", [(-120, 330), pytest.param((-120, -50, 20, 90, 330), marks=pytest.mark.slow)]
+)
 def test_every_kind_equals_plain_loops(spark: SparkSession, tmp_path: Path, cuts: tuple[int, ...]) -> None:
     rows = rows_of(seed=len(cuts))
     place = Place(spark, tmp_path, rows)
