@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from pipelines.cli.explain_plans import plans
 from pipelines.cli.written import Value, table
 from pipelines.spec import Pipeline, frame_us, show_duration
 from pipelines.spec.model import EachBatch, Every, Rows, Sliding, Source, Trigger, Window
@@ -22,12 +23,9 @@ def frames(pipeline: Pipeline) -> str:
 def windows(pipeline: Pipeline) -> str:
     """Of each window its shape, and what it costs to put it together."""
     length_us = frame_us(pipeline)
-    listed = [_strategy(window, shape, length_us=length_us) for window, shape in _sliding(pipeline)]
-    headers = ("window", "shape", "strategy", "windows a frame is in", "combines a result")
-    return (
-        f"{table(headers, listed)}\n"
-        "recombine: each frame is put into all windows that it is in, and each window combines its frames"
-    )
+    listed = [_shape(window, shape, length_us=length_us) for window, shape in _sliding(pipeline)]
+    headers = ("window", "shape", "windows a frame is in", "frames a window has")
+    return f"{table(headers, listed)}\n\n{plans(pipeline)}"
 
 
 def time_rules(pipeline: Pipeline) -> str:
@@ -60,12 +58,11 @@ def _lengths(shape: Sliding) -> str:
     return ", ".join(lengths)
 
 
-def _strategy(window: Window, shape: Sliding, *, length_us: int) -> list[Value]:
+def _shape(window: Window, shape: Sliding, *, length_us: int) -> list[Value]:
     kind = "tumbling" if shape.step_us == shape.size_us else "sliding"
     fewest, more = divmod(shape.size_us, shape.step_us)
     memberships = f"{fewest:,}" if not more else f"{fewest:,} or {fewest + 1:,}"
-    combines = f"{shape.size_us // length_us:,}"
-    return [window.name, f"{kind}: {_lengths(shape)}", "recombine", memberships, combines]
+    return [window.name, f"{kind}: {_lengths(shape)}", memberships, f"{shape.size_us // length_us:,}"]
 
 
 def _watermark(source: Source) -> list[Value]:

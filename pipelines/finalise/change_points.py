@@ -14,13 +14,14 @@ from pyspark.sql import Column, DataFrame, WindowSpec
 from pyspark.sql import Window as W
 from pyspark.sql import functions as F
 
-from pipelines.aggregates.operation import Over, to_group
+from pipelines.aggregates.operation import Over
 from pipelines.finalise.parts import ENTERS, START, Reach, StatePart, exists
 from pipelines.finalise.planner import Plan
 from pipelines.intervals import Interval
 from pipelines.spec import Sliding
 
-BLOCK, POINT, RANK, NEXT = "_block_us", "_point_us", "_rank", "_next_us"
+BLOCK, POINT, RANK = "_block_us", "_point_us", "_rank"
+FIRST, NEXT = "_is_first", "_next_us"
 
 
 class Value(NamedTuple):
@@ -61,27 +62,26 @@ def change_points(
         points = points.where(meets)
     if sliding.step_us <= plan.frame_us:
         return points
-    combined = [part.part.combine(F.col(part.column), to_group).cast(part.kind) for part in parts]
-    return points.groupBy(*key, BLOCK, POINT, ENTERS).agg(
-        *[state.alias(column) for state, column in zip(combined, columns, strict=True)]
-    )
+    combined = [part.combine(F.col(part.column)).alias(part.column) for part in parts]
+    return points.groupBy(*key, BLOCK, POINT, ENTERS).agg(*combined)
 
 
-def reach_of(key: Sequence[str]) -> Reach:
-    """The change points of a block. Those at one start have an order too, and `to_come` reverses it."""
-    ascending = W.partitionBy(*key, BLOCK).orderBy(POINT)
-    descending = W.partitionBy(*key, BLOCK).orderBy(F.desc(RANK))
+def reach_of(key: Sequence[str], plan: Plan) -> Reach:
+    """The change points of a block, ahead and back.
+
+    Those at one start come in some order: looking back takes the one of looking ahead, reversed, so that
+    nothing is seen twice and nothing is missed.
+    """
+    block = W.partitionBy(*key, BLOCK)
+    descending = block.orderBy(F.desc(POINT))
+    ascending = block.orderBy(F.desc(RANK) if plan.looks_ahead else F.col(POINT))
     return Reach(
         so_far=_over(ascending.rowsBetween(W.unboundedPreceding, W.currentRow)),
         block=_over(ascending.rowsBetween(W.unboundedPreceding, W.unboundedFollowing)),
         to_come=_over(descending.rowsBetween(W.unboundedPreceding, -1)),
+        ascending=_over(ascending),
+        descending=_over(descending),
     )
-
-
-def ranked(key: Sequence[str]) -> list[Column]:
-    """`RANK` of a change point in its block, and the `NEXT` one: none after the last."""
-    ascending = W.partitionBy(*key, BLOCK).orderBy(POINT)
-    return [F.row_number().over(ascending).alias(RANK), F.lead(POINT).over(ascending).alias(NEXT)]
 
 
 def written_out(
@@ -95,11 +95,8 @@ def written_out(
     begin_us = _first_start(F.col(BLOCK), plan.sliding)
     end_us = F.coalesce(F.col(NEXT), _first_start(F.col(BLOCK) + us(plan.sliding.size_us), plan.sliding))
     point_us = F.col(POINT)
-    holds_before = (
-        (F.col(RANK) == 1)
-        & (begin_us < point_us)
-        & exists({column: value.before for column, value in values.items()})
-    )
+    exists_before = exists({column: value.before for column, value in values.items()})
+    holds_before = F.col(FIRST) & (begin_us < point_us) & exists_before
     holds_after = (end_us > point_us) & exists({column: value.after for column, value in values.items()})
     from_us = F.when(holds_before, begin_us).otherwise(point_us)
     until_us = F.when(holds_after, end_us).otherwise(point_us)

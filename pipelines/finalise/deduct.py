@@ -88,11 +88,11 @@ class Deducted:
     part: StatePart
 
     def looking_back(self, reach: Reach) -> list[Column]:
-        state, enters, combine = F.col(self.part.column), F.col(ENTERS), self.part.part.combine
+        state, enters, combine = F.col(self.part.column), F.col(ENTERS), self.part.combine
         return [
-            combine(F.when(~enters, state), reach.block).cast(self.part.kind).alias(self._named("first")),
-            combine(F.when(~enters, state), reach.so_far).cast(self.part.kind).alias(self._named("left")),
-            combine(F.when(enters, state), reach.so_far).cast(self.part.kind).alias(self._named("entered")),
+            combine(F.when(~enters, state), reach.block).alias(self._named("first")),
+            combine(F.when(~enters, state), reach.so_far).alias(self._named("left")),
+            combine(F.when(enters, state), reach.so_far).alias(self._named("entered")),
         ]
 
     def looking_ahead(self, reach: Reach) -> list[Column]:
@@ -106,8 +106,8 @@ class Deducted:
         deduct = self.part.part.deduct
         if deduct is None:
             raise TypeError(f"`{self.part.column}` has no deduct")
-        stayed = F.when(left.isNull(), first).otherwise(deduct(first, left)).cast(self.part.kind)
-        return self.part.merge(stayed, F.col(self._named("entered")))
+        stayed = F.when(left.isNull(), first).otherwise(deduct(first, left))
+        return self.part.merge(self.part.state(stayed), F.col(self._named("entered")))
 
     def _named(self, what: str) -> str:
         return f"_{self.part.column}_{what}"

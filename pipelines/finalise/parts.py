@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType, IntegralType
 
 from pipelines.aggregates import Part
-from pipelines.aggregates.operation import Over
+from pipelines.aggregates.operation import Over, to_group
+from pipelines.aggregates.states import nullable
 
 ENTERS = "_enters"
 """Whether a frame enters at a change point, or leaves there."""
@@ -52,14 +53,23 @@ class StatePart:
             return self.adds_up
         return self.part.deducts(self.kind)
 
+    def state(self, column: Column) -> Column:
+        """A column as a state of the part: in its type, which what is computed may be wider than."""
+        return column.cast(nullable(self.kind))
+
+    def combine(self, states: Column, over: Over = to_group) -> Column:
+        """States as one."""
+        return self.state(self.part.combine(states, over))
+
     def merge(self, one: Column, other: Column) -> Column:
         """Two states as one, where null is the state of nothing."""
         kind = self.kind
         if isinstance(kind, DecimalType) and self.part.merge is add and kind.precision == MOST_DIGITS:
             # Adding two of 38 digits gives 39: Spark would round the last of them away.
             kind = DecimalType(MOST_DIGITS - 1, kind.scale)
-        merged = self.part.merge(one.cast(kind), other.cast(kind)).cast(self.kind)
-        return F.when(one.isNull(), other).when(other.isNull(), one).otherwise(merged).cast(self.kind)
+            one, other = one.cast(kind), other.cast(kind)
+        merged = F.when(one.isNull(), other).when(other.isNull(), one).otherwise(self.part.merge(one, other))
+        return self.state(merged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,23 +77,26 @@ class Reach:
     """The change points of a block that an aggregate function can be applied over.
 
     `so_far` in ascending order with the present one, `block` all of them; `to_come` after the present one.
+    The last two are for functions of the place in an order.
     """
 
     so_far: Over
     block: Over
     to_come: Over
+    ascending: Over
+    descending: Over
 
 
 class Running(Protocol):
     """A part over the change points of its block.
 
-    First columns are made that look back, then such that look ahead; of these and of the state in the row
+    First columns are made that look ahead, then such that look back; of these and of the state in the row
     come the state before the first change point, asked in the first row only, and that from each on.
     """
 
-    def looking_back(self, reach: Reach) -> list[Column]: ...
-
     def looking_ahead(self, reach: Reach) -> list[Column]: ...
+
+    def looking_back(self, reach: Reach) -> list[Column]: ...
 
     def before(self) -> Column: ...
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql.types import DoubleType, FloatType
+from pyspark.sql.types import DecimalType, DoubleType, FloatType, IntegralType
 
 from pipelines.finalise.parts import StatePart
 from pipelines.spec import Sliding
@@ -51,6 +51,11 @@ class Plan:
         """Whether each frame is given to all of its windows."""
         return all(choice.strategy == "recombine" for choice in self.choices)
 
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether some part needs to know of what is still to leave."""
+        return any(choice.strategy == "prefix–suffix" for choice in self.choices)
+
 
 def plan_of(
     parts: Sequence[StatePart],
@@ -84,11 +89,12 @@ def most_windows(sliding: Sliding) -> int:
 
 def _choice(part: StatePart, *, changes: float, only: Strategy | None) -> Choice:
     """`changes` is how many change points there are to a result, at most one."""
-    if part.deducts and only != "prefix–suffix":
+    cheap = isinstance(part.kind, IntegralType | DecimalType)
+    if part.deducts and (only == "deduct" or (only is None and cheap)):
         why = "its type is exact: what leaves a window is taken away again"
         return Choice(column=part.column, strategy="deduct", why=why, combines=2 * changes)
     if part.deducts:
-        why = "it was asked for"
+        why = "merging states of its type costs less than taking one away"
     elif part.part.deduct is None:
         why = "what left a window cannot be taken away again"
     elif isinstance(part.kind, DoubleType | FloatType):

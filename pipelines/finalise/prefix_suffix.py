@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipelines.aggregates.operation import Over
 from pipelines.finalise.parts import ENTERS, Reach, StatePart
 
 
@@ -25,10 +24,10 @@ class PrefixSuffix:
 
     def looking_back(self, reach: Reach) -> list[Column]:
         entered = F.when(F.col(ENTERS), F.col(self.part.column))
-        return [self._combined(entered, reach.so_far).alias(f"_{self.part.column}_prefix")]
+        return [self.part.combine(entered, reach.so_far).alias(f"_{self.part.column}_prefix")]
 
     def looking_ahead(self, reach: Reach) -> list[Column]:
-        return [self._combined(self._leaving(), reach.to_come).alias(f"_{self.part.column}_suffix")]
+        return [self.part.combine(self._leaving(), reach.to_come).alias(f"_{self.part.column}_suffix")]
 
     def before(self) -> Column:
         return self.part.merge(self._suffix(), self._leaving())
@@ -41,6 +40,3 @@ class PrefixSuffix:
 
     def _leaving(self) -> Column:
         return F.when(~F.col(ENTERS), F.col(self.part.column))
-
-    def _combined(self, states: Column, over: Over) -> Column:
-        return self.part.part.combine(states, over).cast(self.part.kind)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.aggregates.operation import to_group
 from pipelines.finalise.parts import START, StatePart, exists
 from pipelines.intervals import Interval
 from pipelines.spec import Sliding
@@ -32,9 +31,6 @@ def recombined(
     if starts is not None:
         given = given.where((F.col(START) >= F.lit(starts.start_us)) & (F.col(START) < F.lit(starts.end_us)))
     combined = given.groupBy(*key, START).agg(
-        *[
-            part.part.combine(F.col(part.column), to_group).cast(part.kind).alias(part.column)
-            for part in parts
-        ]
+        *[part.combine(F.col(part.column)).alias(part.column) for part in parts]
     )
     return combined.where(exists({part.column: F.col(part.column) for part in parts}))

@@ -13,16 +13,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.finalise.change_points import (
-    BLOCK,
+    FIRST,
+    NEXT,
     POINT,
+    RANK,
     Value,
     change_points,
-    ranked,
     reach_of,
     written_out,
 )
 from pipelines.finalise.deduct import deducted
-from pipelines.finalise.parts import ENTERS, Running, StatePart
+from pipelines.finalise.parts import Running, StatePart
 from pipelines.finalise.planner import Choice, Plan
 from pipelines.finalise.prefix_suffix import PrefixSuffix
 from pipelines.finalise.recombine import recombined
@@ -51,7 +52,7 @@ def sliding_states(
     choices = {choice.column: choice for choice in plan.choices}
     running = {part.column: _running(part, choices[part.column]) for part in parts}
     values = {name: Value(it.before(), it.after()) for name, it in running.items()}
-    return written_out(_run(points, running, key=key), values, key=key, plan=plan, starts=starts)
+    return written_out(_run(points, running, key=key, plan=plan), values, key=key, plan=plan, starts=starts)
 
 
 def _running(part: StatePart, choice: Choice) -> Running:
@@ -66,11 +67,14 @@ def _running(part: StatePart, choice: Choice) -> Running:
             assert_never(choice.strategy)
 
 
-def _run(points: DataFrame, running: dict[str, Running], *, key: Sequence[str]) -> DataFrame:
+def _run(points: DataFrame, running: dict[str, Running], *, key: Sequence[str], plan: Plan) -> DataFrame:
     """Change points with all that the parts want to know of those before and after."""
-    reach = reach_of(key)
+    reach = reach_of(key, plan)
+    if plan.looks_ahead:
+        rank = reach.descending(F.row_number()).alias(RANK)
+        ahead = [column for it in running.values() for column in it.looking_ahead(reach)]
+        points = points.select("*", rank, *ahead)
+    # The same blocks again: nothing is shuffled, and the sort has only to reverse them.
     back = [column for it in running.values() for column in it.looking_back(reach)]
-    ahead = [column for it in running.values() for column in it.looking_ahead(reach)]
-    # Both windows are over the same blocks: one shuffle, and a second sort of what only has to be reversed.
-    behind = points.select(*key, BLOCK, POINT, ENTERS, *running, *ranked(key), *back)
-    return behind.select("*", *ahead)
+    is_first = reach.ascending(F.lag(POINT)).isNull().alias(FIRST)
+    return points.select("*", is_first, reach.ascending(F.lead(POINT)).alias(NEXT), *back)

@@ -67,14 +67,26 @@ def test_options_are_told_beside_what_the_aggregate_is_of(written: str, told: st
 
 def test_windows_say_how_they_are_put_together(place: Place):
     windows = section(place.sash("explain").out, "Windows")
-    assert "hourly tumbling: size 1 hour recombine 1 2" in windows
-    assert "rolling sliding: size 2 hours, step 30 minutes recombine 4 4" in windows
+    assert "hourly tumbling: size 1 hour 1 2" in windows
+    assert "rolling sliding: size 2 hours, step 30 minutes 4 4" in windows
+
+
+def test_every_result_of_a_sliding_window_says_its_strategy_and_why(place: Place):
+    place.write_spec(("  mean_fare: {avg: fare}", "  mean_fare: {avg: fare}\n  most: {max: fare}"))
+    page = place.sash("explain").out
+    told = "\n".join(" ".join(line.split()) for line in page.splitlines())
+    assert "hourly rides recombine 2 a frame is in one window at most, so it is put into each" in told
+    assert "rolling rides deduct 2 its type is exact: what leaves a window is taken away again" in told
+    assert "rolling most prefix–suffix 3 what left a window cannot be taken away again" in told
+    either = "deduct where types are exact, else prefix–suffix"
+    assert f"rolling mean_fare {either} 2 or 3 taking doubles away would leave a residue" in told
+    assert "deduct: what a window's block began with" in told
 
 
 def test_a_size_that_is_no_multiple_of_the_step_has_two_answers(place: Place):
     place.write_spec(("{sliding: 2 hours, step: 30 minutes}", "{sliding: 50 minutes, step: 20 minutes}"))
     windows = section(place.sash("explain").out, "Windows")
-    assert "rolling sliding: size 50 minutes, step 20 minutes recombine 2 or 3 5" in windows
+    assert "rolling sliding: size 50 minutes, step 20 minutes 2 or 3 5" in windows
 
 
 def test_the_rules_of_time_are_told_of_each_source_and_window(place: Place):

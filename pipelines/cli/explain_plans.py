@@ -1,0 +1,60 @@
+"""How the planner has each result of each sliding window put together, in words.
+
+Nothing is read, so the types of the values are not known: where they decide, both answers are told.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import DataType, DoubleType, LongType
+
+from pipelines.aggregates import operation_of
+from pipelines.aggregates.sums import ROWS
+from pipelines.cli.written import Value, table
+from pipelines.finalise.parts import StatePart
+from pipelines.finalise.planner import Choice, plan_of
+from pipelines.spec import Aggregate, Pipeline, Sliding, frame_us
+
+WORDS = (
+    "recombine: each frame is put into all windows that it is in, and each window combines its frames",
+    "deduct: what a window's block began with, and what entered since, without what left since",
+    "prefix–suffix: the end of one block merged with the beginning of the next, blocks as long as windows",
+    "combines are at most so many: where frames have gaps, windows between two changes share theirs",
+)
+
+
+def plans(pipeline: Pipeline) -> str:
+    """A line for each result of each sliding window, and what the strategies in them mean."""
+    listed = [
+        [window.name, aggregate.name, *_told(pipeline, aggregate, sliding=window.shape)]
+        for window in pipeline.windows
+        if isinstance(window.shape, Sliding)
+        for aggregate in pipeline.aggregates
+    ]
+    told = {str(strategy) for _, _, strategy, *_ in listed}
+    words = [line for line in WORDS if any(line.split(":")[0] in strategy for strategy in told)]
+    if any("prefix–suffix" in strategy or "deduct" in strategy for strategy in told):
+        words.append(WORDS[-1])
+    return "\n".join([table(("window", "result", "strategy", "combines a result", "why"), listed), *words])
+
+
+def _told(pipeline: Pipeline, aggregate: Aggregate, *, sliding: Sliding) -> list[Value]:
+    exact = _dearest(pipeline, aggregate, sliding=sliding, kind=LongType())
+    rounding = _dearest(pipeline, aggregate, sliding=sliding, kind=DoubleType())
+    if exact == rounding:
+        return [exact.strategy, _number(exact), exact.why]
+    strategy = f"{exact.strategy} where types are exact, else {rounding.strategy}"
+    return [strategy, f"{_number(exact)} or {_number(rounding)}", rounding.why]
+
+
+def _dearest(pipeline: Pipeline, aggregate: Aggregate, *, sliding: Sliding, kind: DataType) -> Choice:
+    """The choice for the part that takes the most combines, if values are of that type. Counts are long."""
+    parts = [
+        StatePart(column=aggregate.name, part=part, kind=LongType() if part == ROWS else kind)
+        for part in operation_of(aggregate).parts
+    ]
+    plan = plan_of(parts, sliding=sliding, frame_us=frame_us(pipeline))
+    return max(plan.choices, key=lambda choice: choice.combines)
+
+
+def _number(choice: Choice) -> str:
+    return f"{choice.combines:,.0f}"
