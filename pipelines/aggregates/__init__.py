@@ -9,6 +9,7 @@ from pipelines.aggregates.laws import laws_kept
 from pipelines.aggregates.likeness import are_alike
 from pipelines.aggregates.operation import Given, Operation, Part
 from pipelines.aggregates.registry import operation_of, part_names
+from pipelines.aggregates.sharing import shared
 from pipelines.aggregates.states import (
     accumulate_columns,
     combine_columns,
@@ -32,4 +33,5 @@ __all__ = [
     "operation_of",
     "part_columns",
     "part_names",
+    "shared",
 ]

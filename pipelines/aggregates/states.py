@@ -6,7 +6,7 @@ exists when that is above zero, never because a value looks like one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -15,6 +15,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from pipelines.aggregates.operation import Given, Over, Part, to_group
 from pipelines.aggregates.options import by_expression, expression
 from pipelines.aggregates.registry import operation_of
+from pipelines.aggregates.sharing import shared
 from pipelines.spec.model import Aggregate
 
 Aggregates = Sequence[Aggregate]
@@ -23,26 +24,34 @@ Aggregates = Sequence[Aggregate]
 def event_values(aggregates: Aggregates, instant_us: Column) -> dict[str, Column]:
     """One column per aggregate: what an event at that instant brings to it.
 
-    Null where its `where` leaves the event out.
+    Null where its `where` leaves the event out. An aggregate whose parts all repeat others' has none.
     """
-    return {aggregate.name: _value(aggregate, instant_us) for aggregate in aggregates}
+    repeated = shared(aggregates)
+    own = {aggregate.name: aggregate for aggregate, _, column in _parts(aggregates) if column not in repeated}
+    return {name: _value(aggregate, instant_us) for name, aggregate in own.items()}
 
 
 def accumulate_columns(aggregates: Aggregates) -> list[Column]:
     """Aggregate expressions over the columns of `event_values`: a state and its `event_count`."""
-    parts = [
-        part.accumulate(F.col(aggregate.name)).alias(column) for aggregate, part, column in _parts(aggregates)
-    ]
-    return [*parts, F.count(F.lit(1)).alias("event_count")]
+    repeated = shared(aggregates)
+    parts = {
+        column: part.accumulate(F.col(aggregate.name))
+        for aggregate, part, column in _parts(aggregates)
+        if column not in repeated
+    }
+    return _whole(parts | {"event_count": F.count(F.lit(1))}, aggregates)
 
 
 def combine_columns(aggregates: Aggregates, schema: StructType, *, over: Over = to_group) -> list[Column]:
     """Aggregate expressions over the states of a data frame with that schema; types stay what they are."""
-    parts = [
-        part.combine(F.col(column), over).cast(nullable(schema[column].dataType)).alias(column)
+    repeated = shared(aggregates)
+    parts = {
+        column: part.combine(F.col(column), over).cast(nullable(schema[column].dataType))
         for _, part, column in _parts(aggregates)
-    ]
-    return [*parts, F.coalesce(over(F.sum("event_count")), F.lit(0)).alias("event_count")]
+        if column not in repeated
+    }
+    event_count = F.coalesce(over(F.sum("event_count")), F.lit(0))
+    return _whole(parts | {"event_count": event_count}, aggregates)
 
 
 def finish_columns(aggregates: Aggregates, schema: StructType) -> list[Column]:
@@ -85,6 +94,13 @@ def _value(aggregate: Aggregate, instant_us: Column) -> Column:
     )
     value = operation_of(aggregate).value(given)
     return value if aggregate.where is None else F.when(F.expr(aggregate.where), value)
+
+
+def _whole(parts: Mapping[str, Column], aggregates: Aggregates) -> list[Column]:
+    """Every part under its own name; Spark works out once what several of them are."""
+    repeated = shared(aggregates)
+    columns = [*part_columns(aggregates), "event_count"]
+    return [parts[repeated.get(column, column)].alias(column) for column in columns]
 
 
 def _parts(aggregates: Aggregates) -> Iterator[tuple[Aggregate, Part, str]]:

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
-from pipelines.aggregates import combine_columns, operation_of, part_columns
+from pipelines.aggregates import combine_columns, operation_of, part_columns, shared
 from pipelines.aggregates.sums import ROWS
 from pipelines.combine import TOUCHED
 from pipelines.finalise.concern import Concern, is_due, is_open
@@ -61,7 +61,8 @@ def _with_marks(frames: DataFrame, touched: DataFrame, *, pipeline: Pipeline) ->
 
 
 def state_parts(frames: DataFrame, pipeline: Pipeline) -> list[StatePart]:
-    """The columns of a state as strategies see them, the counts of events and of touches among them."""
+    """The columns of a state as strategies see them, each once, those that count among them."""
+    repeated = shared(pipeline.aggregates)
     parts = [
         StatePart(
             column=f"{aggregate.name}__{part.name}",
@@ -70,6 +71,7 @@ def state_parts(frames: DataFrame, pipeline: Pipeline) -> list[StatePart]:
         )
         for aggregate in pipeline.aggregates
         for part in operation_of(aggregate).parts
+        if f"{aggregate.name}__{part.name}" not in repeated
     ]
     counts = [StatePart(column=name, part=ROWS, kind=LongType()) for name in ("event_count", TOUCHED)]
     return [*parts, *counts]
@@ -88,14 +90,14 @@ def _slid(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan
     mine = frames.where(F.col("grid") == grid).withColumn("_frame_us", F.unix_micros("frame_start"))
     parts = state_parts(frames, pipeline)
     slid = sliding_states(mine, parts, key=pipeline.key, plan=plan, starts=concern.starts)
-    end_us = F.col(START) + F.lit(concern.size_us)
+    end_us, repeated = F.col(START) + F.lit(concern.size_us), shared(pipeline.aggregates)
     return slid.where(is_due(end_us, concern) | is_open(end_us, concern)).select(
         *pipeline.key,
         F.lit(concern.window.name).alias("window"),
         F.col(START).alias("window_start_us"),
         end_us.alias("window_end_us"),
         is_due(end_us, concern).alias("is_due"),
-        *part_columns(pipeline.aggregates),
+        *[F.col(repeated.get(part, part)).alias(part) for part in part_columns(pipeline.aggregates)],
         "event_count",
         (F.col(TOUCHED) > 0).alias(TOUCHED),
     )
