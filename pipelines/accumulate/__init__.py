@@ -7,7 +7,7 @@ through once.
 
 from pipelines.accumulate.frames import accumulate, newest_per_substream, partial_frames, tally_states
 from pipelines.accumulate.replacing import FRAME, PROTO, changed, with_vanished
-from pipelines.accumulate.sessions import partial_sessions, session_windows
+from pipelines.accumulate.sessions import partial_sessions
 
 __all__ = [
     "FRAME",
@@ -17,7 +17,6 @@ __all__ = [
     "newest_per_substream",
     "partial_frames",
     "partial_sessions",
-    "session_windows",
     "tally_states",
     "with_vanished",
 ]

@@ -14,7 +14,7 @@ from pipelines.ingest import ARRIVAL_US, EVENT_US, is_accepted
 from pipelines.ingest.fate import is_kept, passes
 from pipelines.ingest.holding import held_column
 from pipelines.spec import Session
-from pipelines.windows import Grid
+from pipelines.windows import Grid, held_kept, judging_us, merges
 
 GRID = "_grid"
 FRAME_US = "_frame_us"
@@ -75,6 +75,9 @@ def _frames(grid: Grid, watermark_us: int | None) -> Column:
         )
         return F.when(is_kept(window, watermark_us), one).otherwise(F.array().cast(_TYPE))
     held = F.col(held_column(window))
+    if merges(window.shape):
+        # What has closed must not grow together with what has not.
+        held = held_kept(held, window, watermark_us=judging_us(window, watermark_us))
     frames = F.transform(
         held, lambda it: _frame(name, it["start_us"], end_us=it["end_us"], instant_us=instant_us)
     )

@@ -12,7 +12,8 @@ from pipelines.aggregates.sums import ROWS
 from pipelines.cli.written import Value, table
 from pipelines.finalise.parts import StatePart
 from pipelines.finalise.planner import Choice, plan_of
-from pipelines.spec import Aggregate, Pipeline, Sliding, frame_us
+from pipelines.spec import Aggregate, Pipeline, Sliding
+from pipelines.windows import grid_of
 
 WORDS = (
     "recombine: each frame is put into all windows that it is in, and each window combines its frames",
@@ -25,9 +26,9 @@ WORDS = (
 def plans(pipeline: Pipeline) -> str:
     """A line for each result of each sliding window, and what the strategies in them mean."""
     listed = [
-        [window.name, aggregate.name, *_told(pipeline, aggregate, sliding=window.shape)]
+        [window.name, aggregate.name, *_told(aggregate, window.shape, frame_us=frame_us)]
         for window in pipeline.windows
-        if isinstance(window.shape, Sliding)
+        if isinstance(window.shape, Sliding) and (frame_us := grid_of(pipeline, window.name).frame_us)
         for aggregate in pipeline.aggregates
     ]
     told = {str(strategy) for _, _, strategy, *_ in listed}
@@ -37,22 +38,22 @@ def plans(pipeline: Pipeline) -> str:
     return "\n".join([table(("window", "result", "strategy", "combines a result", "why"), listed), *words])
 
 
-def _told(pipeline: Pipeline, aggregate: Aggregate, *, sliding: Sliding) -> list[Value]:
-    exact = _dearest(pipeline, aggregate, sliding=sliding, kind=LongType())
-    rounding = _dearest(pipeline, aggregate, sliding=sliding, kind=DoubleType())
+def _told(aggregate: Aggregate, sliding: Sliding, *, frame_us: int) -> list[Value]:
+    exact = _dearest(aggregate, sliding, frame_us=frame_us, kind=LongType())
+    rounding = _dearest(aggregate, sliding, frame_us=frame_us, kind=DoubleType())
     if exact == rounding:
         return [exact.strategy, _number(exact), exact.why]
     strategy = f"{exact.strategy} where types are exact, else {rounding.strategy}"
     return [strategy, f"{_number(exact)} or {_number(rounding)}", rounding.why]
 
 
-def _dearest(pipeline: Pipeline, aggregate: Aggregate, *, sliding: Sliding, kind: DataType) -> Choice:
+def _dearest(aggregate: Aggregate, sliding: Sliding, *, frame_us: int, kind: DataType) -> Choice:
     """The choice for the part that takes the most combines, if values are of that type. Counts are long."""
     parts = [
         StatePart(column=aggregate.name, part=part, kind=LongType() if part == ROWS else kind)
         for part in operation_of(aggregate).parts
     ]
-    plan = plan_of(parts, sliding=sliding, frame_us=frame_us(pipeline))
+    plan = plan_of(parts, sliding=sliding, frame_us=frame_us)
     return max(plan.choices, key=lambda choice: choice.combines)
 
 

@@ -6,26 +6,44 @@ from typing import assert_never
 
 from pipelines.cli.explain_plans import plans
 from pipelines.cli.written import Value, table
-from pipelines.spec import Pipeline, frame_us, show_duration
-from pipelines.spec.model import EachBatch, Every, Rows, Sliding, Source, Trigger, Window
+from pipelines.spec import Pipeline, show_duration
+from pipelines.spec.model import (
+    Cumulate,
+    Custom,
+    EachBatch,
+    Every,
+    Global,
+    PerElement,
+    Rows,
+    Session,
+    Shape,
+    Sliding,
+    Source,
+    Trigger,
+    Unaligned,
+    Window,
+)
+from pipelines.windows import Grid, grid_of, grids_of
 
 
 def frames(pipeline: Pipeline) -> str:
-    """How long a frame is, and which lengths it divides."""
-    lengths = [[window.name, _lengths(shape)] for window, shape in _sliding(pipeline)]
-    return (
-        f"{show_duration(frame_us(pipeline))} long: the greatest common divisor of\n"
-        f"{table(('window', 'lengths'), lengths)}\n"
-        "one table of frames, with the grid `aligned`, serves all of them"
-    )
+    """The grids of the pipeline, how long a frame is on each, and why."""
+    listed = [
+        [grid.name, *_grid(grid), ", ".join(it.name for it in grid.windows)] for grid in grids_of(pipeline)
+    ]
+    headers = ("grid", "a frame is", "because", "windows on it")
+    return f"{table(headers, listed)}\none pass over the events fills them all"
 
 
 def windows(pipeline: Pipeline) -> str:
     """Of each window its shape, and what it costs to put it together."""
-    length_us = frame_us(pipeline)
-    listed = [_shape(window, shape, length_us=length_us) for window, shape in _sliding(pipeline)]
-    headers = ("window", "shape", "windows a frame is in", "frames a window has")
-    return f"{table(headers, listed)}\n\n{plans(pipeline)}"
+    listed = [
+        [window.name, *_shape(window.shape, grid_of(pipeline, window.name))] for window in pipeline.windows
+    ]
+    headers = ("window", "shape", "windows an event is in", "made of")
+    told = table(headers, listed)
+    sliding = any(isinstance(window.shape, Sliding) for window in pipeline.windows)
+    return f"{told}\n\n{plans(pipeline)}" if sliding else told
 
 
 def time_rules(pipeline: Pipeline) -> str:
@@ -45,24 +63,66 @@ def time_rules(pipeline: Pipeline) -> str:
     )
 
 
-def _sliding(pipeline: Pipeline) -> list[tuple[Window, Sliding]]:
-    return [(window, window.shape) for window in pipeline.windows if isinstance(window.shape, Sliding)]
+def _grid(grid: Grid) -> tuple[Value, Value]:
+    """How long a frame is there, and why."""
+    if grid.frame_us is not None:
+        lengths = [length for window in grid.windows for length in _lengths(window.shape)]
+        return show_duration(
+            grid.frame_us
+        ), f"the greatest common divisor of {', '.join(dict.fromkeys(lengths))}"
+    if grid.of_sessions:
+        return "a partial session", "events are in the table partial_sessions, which sessions are made of"
+    return "a window", "its windows do not share bounds with others"
 
 
-def _lengths(shape: Sliding) -> str:
+def _lengths(shape: Shape) -> list[str]:
+    """The lengths that a frame has to divide."""
+    if not isinstance(shape, Sliding | Cumulate):
+        return []
     lengths = [f"size {show_duration(shape.size_us)}"]
     if shape.step_us != shape.size_us:
         lengths.append(f"step {show_duration(shape.step_us)}")
     if shape.offset_us:
         lengths.append(f"offset {show_duration(shape.offset_us)}")
-    return ", ".join(lengths)
+    return lengths
 
 
-def _shape(window: Window, shape: Sliding, *, length_us: int) -> list[Value]:
-    kind = "tumbling" if shape.step_us == shape.size_us else "sliding"
-    fewest, more = divmod(shape.size_us, shape.step_us)
-    memberships = f"{fewest:,}" if not more else f"{fewest:,} or {fewest + 1:,}"
-    return [window.name, f"{kind}: {_lengths(shape)}", memberships, f"{shape.size_us // length_us:,}"]
+def _shape(  # noqa: PLR0911  # one line a shape
+    shape: Shape, grid: Grid
+) -> tuple[Value, Value, Value]:
+    """What a window is, how many of them hold an event, and what one is made of."""
+    told = ", ".join(_lengths(shape))
+    frames = 0 if grid.frame_us is None else _longest_us(shape) // grid.frame_us
+    made = f"{frames:,} frame{'' if frames == 1 else 's'}"
+    match shape:
+        case Sliding():
+            fewest, more = divmod(shape.size_us, shape.step_us)
+            held = f"{fewest:,}" if not more else f"{fewest:,} or {fewest + 1:,}"
+            kind = "tumbling" if shape.step_us == shape.size_us else "sliding"
+            return f"{kind}: {told}", held, made
+        case Cumulate():
+            steps = shape.size_us // shape.step_us
+            return f"cumulate: {told}", f"1 to {steps:,}", f"up to {made}"
+        case Session():
+            bound = "" if shape.max_us is None else f", at most {show_duration(shape.max_us)}"
+            kind = f"session: gap {show_duration(shape.gap_us)}{bound}, touching ones {shape.touching}"
+            return kind, "1", "partial sessions that overlap"
+        case Unaligned():
+            shift = "the key's hash" if shape.shift is None else f"`{shape.shift}`"
+            return f"tumbling: size {show_duration(shape.size_us)}, shifted by {shift}", "1", "1 frame"
+        case PerElement():
+            return f"tumbling: as long as `{shape.column}` says", "1", "1 frame"
+        case Global():
+            return "global", "1", "1 frame"
+        case Custom():
+            kind = "partial sessions, as its function merges them" if grid.of_sessions else "1 frame"
+            return f"custom: {shape.attribute}", "as its function says", kind
+        case _:
+            assert_never(shape)
+
+
+def _longest_us(shape: Shape) -> int:
+    return shape.size_us if isinstance(shape, Sliding | Cumulate) else 0
 
 
 def _watermark(source: Source) -> list[Value]:

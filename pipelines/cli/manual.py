@@ -101,7 +101,8 @@ json, or as many as --limit says. Instants are UTC. In csv a null is empty; json
 object a line.
 
 The tables are windows (what holds now), panes (all that was published), runs (the
-ledger), frames, partial_frames, watermarks, late_events, quarantine and checks.
+ledger), frames, partial_frames, sessions, partial_sessions, watermarks, late_events,
+quarantine and checks. The panes of a window come in the order in which they were published.
 
 --where is a SQL predicate over the columns of a row: names are written exactly as they
 are, text and instants in single quotes.""",

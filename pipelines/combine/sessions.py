@@ -18,7 +18,7 @@ from pipelines.aggregates import combine_columns, part_columns
 from pipelines.combine.frames import TOUCHED
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline, Window
-from pipelines.windows import ISLAND, by_window, grace_us, judging_us, with_cuts, with_islands
+from pipelines.windows import ISLAND, ISLAND_END, by_window, grace_us, judging_us, with_cuts, with_islands
 
 PROTO = ("window", "window_start", "window_end")
 OUTER = "_around_"
@@ -80,7 +80,8 @@ def combine_sessions(
     # Of one proto-session, or one instant, there may be a row from every source and batch.
     alone = free.groupBy(*place, "start_us", "end_us").agg(*combining)
     built = with_cuts(alone, windows, key=pipeline.key)
-    now = built.groupBy(*place, ISLAND).agg(F.max("end_us").alias("end_us"), *combining)
+    end_us = F.coalesce(F.col(ISLAND_END), F.max("end_us")).alias("end_us")
+    now = built.groupBy(*place, ISLAND, ISLAND_END).agg(end_us, *combining)
     stood = stand.opened.join(areas, on=_within(place), how="left_semi")
     return _with_gone(now.withColumnRenamed(ISLAND, "start_us"), stood, pipeline=pipeline)
 

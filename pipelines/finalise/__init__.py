@@ -6,20 +6,29 @@ closed one changes only by a restatement; and the same frames give the same pane
 """
 
 from pipelines.finalise.concern import Concern, concern_of
-from pipelines.finalise.panes import Publication, panes
-from pipelines.finalise.results import RESULT_BOUNDS, last_published
+from pipelines.finalise.news import CAME, counts_news, frame_news, holds_back, session_news
+from pipelines.finalise.panes import panes
+from pipelines.finalise.publication import Publication
+from pipelines.finalise.results import RESULT_BOUNDS, finished, last_published, with_values
 from pipelines.finalise.sessions import retracted_sessions, session_states
 from pipelines.finalise.windows import all_of, window_states
 
 __all__ = [
+    "CAME",
     "RESULT_BOUNDS",
     "Concern",
     "Publication",
     "all_of",
     "concern_of",
+    "counts_news",
+    "finished",
+    "frame_news",
+    "holds_back",
     "last_published",
     "panes",
     "retracted_sessions",
+    "session_news",
     "session_states",
     "window_states",
+    "with_values",
 ]

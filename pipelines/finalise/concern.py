@@ -1,5 +1,5 @@
-"""Which windows a batch is concerned with, told by their ends: those that become due, and those due before
-that it may correct.
+"""Which windows a batch is concerned with, told by their ends: those that become due, those due before that
+it may correct, and those not due that may be published early.
 
 A window without data does not exist, so ends alone do not publish anything.
 """
@@ -13,7 +13,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge
-from pipelines.spec import Cumulate, Sliding, Window
+from pipelines.spec import Cumulate, EachBatch, Sliding, Window
 from pipelines.windows import closes_us, grace_us
 
 
@@ -22,14 +22,31 @@ class Concern:
     """For one window definition, which ends a batch is about.
 
     Due in this batch: `due_after_us < end ≤ due_until_us`. Due before and still open: `open_after_us <
-    end ≤ due_after_us`; of these only windows that the batch touched have news. `None` for a bound: there
-    is no such watermark.
+    end ≤ due_after_us`; of these, and of those not due, only windows that the batch touched have news,
+    unless triggers hold news back. Closing in this batch: `open_after_us < end ≤ close_until_us`. `None` for
+    a bound: there is no such watermark.
     """
 
     window: Window
     due_after_us: int | None
     due_until_us: int | None
     open_after_us: int | None
+    close_until_us: int | None = None
+
+    @property
+    def is_early(self) -> bool:
+        """Whether windows may be published before they are due."""
+        return self.window.panes.early is not None
+
+    @property
+    def closing(self) -> Interval | None:
+        """Where windows end that close in the batch, a tick further, if they can have news that waits."""
+        until_us = self.close_until_us
+        if self.due_after_us is None or until_us is None or self.window.panes.late == EachBatch():
+            return None
+        after_us = EARLIEST_US if self.open_after_us is None else self.open_after_us
+        until_us = min(until_us, self.due_after_us)
+        return Interval(after_us + 1, until_us + 1) if after_us < until_us else None
 
     @property
     def size_us(self) -> int:
@@ -39,10 +56,12 @@ class Concern:
 
     @property
     def starts(self) -> Interval | None:
-        """Where windows of that size start that are due or open; `None`: anywhere.
+        """Where windows of that size start that are due or open, or may be early; `None`: anywhere.
 
-        Without a watermark nothing is either.
+        Without a watermark nothing is due or open.
         """
+        if self.is_early:
+            return None
         if self.due_until_us is None:
             return Interval(EARLIEST_US, EARLIEST_US + 1)
         if self.due_until_us >= LATEST_US:
@@ -61,18 +80,47 @@ class Concern:
             start_us = EARLIEST_US if self.due_after_us is None else _shift(self.due_after_us, -self.size_us)
             if start_us < self.due_until_us:
                 needed.append(Interval(start_us, self.due_until_us))
+        if self.closing is not None:
+            needed.append(Interval(_shift(self.closing.start_us, -self.size_us), self.closing.end_us))
         return merge(needed)
 
 
 def concern_of(window: Window, *, before_us: int | None, after_us: int | None, restated: bool) -> Concern:
     """The concern of a batch between two watermarks. A restatement corrects closed windows too."""
-    if restated or before_us is None:
-        open_after_us = None
-    elif before_us >= LATEST_US:
-        open_after_us = LATEST_US
-    else:
-        open_after_us = before_us - window.allowed_lateness_us
-    return Concern(window=window, due_after_us=before_us, due_until_us=after_us, open_after_us=open_after_us)
+    return Concern(
+        window=window,
+        due_after_us=before_us,
+        due_until_us=after_us,
+        open_after_us=None if restated else _closed_us(window, before_us),
+        close_until_us=None if restated else _closed_us(window, after_us),
+    )
+
+
+def _closed_us(window: Window, watermark_us: int | None) -> int | None:
+    """The last end that has closed at a watermark; the final one closes all."""
+    if watermark_us is None or watermark_us >= LATEST_US:
+        return watermark_us
+    return watermark_us - window.allowed_lateness_us
+
+
+def timing(end_us: Column, concern: Concern) -> Column:
+    """ON_TIME of a window with that end that becomes due, LATE of one that may be corrected, EARLY of one
+    not due that may be published; else null.
+    """
+    told = F.when(is_due(end_us, concern), F.lit("ON_TIME")).when(is_open(end_us, concern), F.lit("LATE"))
+    if not concern.is_early:
+        return told
+    if concern.due_until_us is None:
+        return told.otherwise(F.lit("EARLY"))
+    return told.when(_reached(end_us, concern) > F.lit(concern.due_until_us), F.lit("EARLY"))
+
+
+def is_closing(end_us: Column, concern: Concern) -> Column:
+    """Whether a window with that end, due before, closes in the batch and can have news that waits."""
+    if concern.closing is None:
+        return F.lit(False)
+    reached_us = _reached(end_us, concern)
+    return (reached_us >= F.lit(concern.closing.start_us)) & (reached_us < F.lit(concern.closing.end_us))
 
 
 def is_due(end_us: Column, concern: Concern) -> Column:

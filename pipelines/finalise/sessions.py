@@ -14,9 +14,12 @@ from pyspark.sql import functions as F
 
 from pipelines.aggregates import part_columns
 from pipelines.combine import TOUCHED
-from pipelines.finalise.concern import Concern, is_due, is_open
+from pipelines.finalise.concern import Concern, is_closing, timing
+from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS
-from pipelines.spec import Pipeline, Session
+from pipelines.finalise.windows import CLOSES
+from pipelines.spec import Pipeline, Session, Window
+from pipelines.windows import by_window, session_windows
 
 NEAR = "_near_"
 NEW = "_new_"
@@ -28,15 +31,16 @@ def session_states(
     """The states of the sessions concerned, as `window_states` gives them.
 
     `touched` are the partial sessions of the batch, also those that are gone. Beside what is due come all
-    sessions of touched keys that may be corrected: new bounds are news by themselves.
+    sessions of touched keys that may be corrected or published early: new bounds are news by themselves.
     """
     end_us, window = F.unix_micros("window_end"), F.col("window")
-    due = [(window == it.window.name) & is_due(end_us, it) for it in concerns]
-    may = [(window == it.window.name) & is_open(end_us, it) for it in concerns]
-    rows = sessions.withColumns({"is_due": _any(due), "_may": _any(may)})
+    told = F.coalesce(*[F.when(window == it.window.name, timing(end_us, it)) for it in concerns])
+    closes = F.coalesce(*[F.when(window == it.window.name, is_closing(end_us, it)) for it in concerns])
+    rows = sessions.withColumns({"timing": told, CLOSES: closes}).where("timing IS NOT NULL")
     near = _renamed(touched, NEAR, pipeline=pipeline)
     of_key = _same(NEAR, (*pipeline.key, "window"))
-    candidates = rows.where("is_due").unionByName(rows.where("_may").join(near, on=of_key, how="left_semi"))
+    always = (F.col("timing") == "ON_TIME") | F.col(CLOSES)
+    candidates = rows.where(always).unionByName(rows.where(~always).join(near, on=of_key, how="left_semi"))
     inside = (F.col(f"{NEAR}window_start") >= F.col("window_start")) & (
         F.col(f"{NEAR}window_end") <= F.col("window_end")
     )
@@ -47,7 +51,8 @@ def session_states(
         "window",
         F.unix_micros("window_start").alias("window_start_us"),
         F.unix_micros("window_end").alias("window_end_us"),
-        "is_due",
+        "timing",
+        CLOSES,
         *part_columns(pipeline.aggregates),
         "event_count",
         TOUCHED,
@@ -55,14 +60,14 @@ def session_states(
 
 
 def retracted_sessions(
-    panes: DataFrame, last: DataFrame, *, sessions: DataFrame, pipeline: Pipeline, restated: bool
+    panes: DataFrame, last: DataFrame, *, sessions: DataFrame, pipeline: Pipeline, publication: Publication
 ) -> DataFrame:
     """The retract rows of published sessions that are no more, in the shape of panes.
 
     Of those that share events with a session that has its first pane now; and of those that share
     events with none, which a restatement has emptied.
     """
-    names = [window.name for window in pipeline.windows if isinstance(window.shape, Session)]
+    names = [window.name for window in session_windows(pipeline)]
     stood = last.where(F.col("window").isin(names) & (F.col("last.kind") == "insert"))
     now = _renamed(sessions, NEAR, pipeline=pipeline)
     gone = stood.join(now, on=_same(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
@@ -85,11 +90,16 @@ def retracted_sessions(
         *pipeline.key,
         *RESULT_BOUNDS,
         "last",
-        F.lit("LATE").alias("timing"),
+        F.when(_is_due(pipeline, publication), F.lit("LATE")).otherwise(F.lit("EARLY")).alias("timing"),
         (F.col("last.pane_index") + 1).alias("pane_index"),
         F.lit(False).alias("is_final"),
     )
-    return _as_panes(brought.unionByName(emptied), pipeline, restated=restated)
+    return _as_panes(brought.unionByName(emptied), pipeline, restated=publication.restated)
+
+
+def _is_due(pipeline: Pipeline, publication: Publication) -> Column:
+    reached_us = by_window(session_windows(pipeline), lambda it: F.lit(publication.reached_us(it)))
+    return F.coalesce(F.unix_micros("window_end") <= reached_us, F.lit(False))
 
 
 def _as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> DataFrame:
@@ -109,15 +119,17 @@ def _as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> Da
 
 def _shares(prefix: str, pipeline: Pipeline) -> Column:
     """Whether two sessions share events: from their first to their last they overlap."""
-    gap_us = F.lit(0)
-    for window in pipeline.windows:
-        if isinstance(window.shape, Session):
-            gap_us = F.when(F.col("window") == window.name, F.lit(window.shape.gap_us)).otherwise(gap_us)
+    gap_us = by_window(session_windows(pipeline), lambda it: F.lit(_after_last_us(it)))
     start_us, end_us = F.unix_micros("window_start"), F.unix_micros("window_end")
     other_start_us = F.unix_micros(f"{prefix}window_start")
     other_end_us = F.unix_micros(f"{prefix}window_end")
     overlap = (other_start_us <= end_us - gap_us) & (start_us <= other_end_us - gap_us)
     return _same(prefix, (*pipeline.key, "window")) & overlap
+
+
+def _after_last_us(window: Window) -> int:
+    """How long before its end the last event of a session is: of a custom one it may be the last instant."""
+    return window.shape.gap_us if isinstance(window.shape, Session) else 1
 
 
 def _renamed(rows: DataFrame, prefix: str, *, pipeline: Pipeline) -> DataFrame:
@@ -127,7 +139,3 @@ def _renamed(rows: DataFrame, prefix: str, *, pipeline: Pipeline) -> DataFrame:
 def _same(prefix: str, names: Sequence[str]) -> Column:
     same = [F.col(name).eqNullSafe(F.col(f"{prefix}{name}")) for name in names]
     return reduce(lambda one, other: one & other, same)
-
-
-def _any(conditions: Sequence[Column]) -> Column:
-    return reduce(lambda one, other: one | other, conditions)

@@ -16,22 +16,25 @@ from pyspark.sql.types import LongType
 from pipelines.aggregates import combine_columns, operation_of, part_columns, shared
 from pipelines.aggregates.sums import ROWS
 from pipelines.combine import TOUCHED
-from pipelines.finalise.concern import Concern, is_due, is_open
+from pipelines.finalise.concern import Concern, is_closing, timing
 from pipelines.finalise.parts import START, StatePart
 from pipelines.finalise.planner import Plan, plan_of
+from pipelines.finalise.results import WINDOW
 from pipelines.finalise.sliding import sliding_states
 from pipelines.spec import Cumulate, Pipeline, Sliding
 from pipelines.windows import grid_of, held
 
-WINDOW = ("window", "window_start_us", "window_end_us")
 FRAME = ("grid", "frame_start", "frame_end")
+CLOSES = "_closes"
+"""Whether a window that was due closes in the batch, so that news which waits has to be published."""
 
 
 def window_states(
     frames: DataFrame, touched: DataFrame, *, pipeline: Pipeline, concerns: Sequence[Concern]
 ) -> DataFrame:
-    """The states of the windows concerned: key, `WINDOW`, `is_due` (in this batch), `TOUCHED`, parts,
-    `event_count`.
+    """The states of the windows concerned.
+
+    Key, `WINDOW`, `timing`, `CLOSES`, `TOUCHED`, parts, `event_count`.
 
     `frames` are whole, `touched` names those that the batch changed (key, grid and bounds), also when
     they are gone.
@@ -48,7 +51,7 @@ def window_states(
             states.append(_slid(given, pipeline, concern=concern, plan=plan))
     if spread:
         states.append(_recombined(given, pipeline, concerns=spread))
-    return all_of(states).where(F.col("is_due") | F.col(TOUCHED))
+    return all_of(states).where((F.col("timing") == "ON_TIME") | F.col(TOUCHED) | F.col(CLOSES))
 
 
 def _with_marks(frames: DataFrame, touched: DataFrame, *, pipeline: Pipeline) -> DataFrame:
@@ -91,12 +94,13 @@ def _slid(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan
     parts = state_parts(frames, pipeline)
     slid = sliding_states(mine, parts, key=pipeline.key, plan=plan, starts=concern.starts)
     end_us, repeated = F.col(START) + F.lit(concern.size_us), shared(pipeline.aggregates)
-    return slid.where(is_due(end_us, concern) | is_open(end_us, concern)).select(
+    return slid.where(timing(end_us, concern).isNotNull()).select(
         *pipeline.key,
         F.lit(concern.window.name).alias("window"),
         F.col(START).alias("window_start_us"),
         end_us.alias("window_end_us"),
-        is_due(end_us, concern).alias("is_due"),
+        timing(end_us, concern).alias("timing"),
+        is_closing(end_us, concern).alias(CLOSES),
         *[F.col(repeated.get(part, part)).alias(part) for part in part_columns(pipeline.aggregates)],
         "event_count",
         (F.col(TOUCHED) > 0).alias(TOUCHED),
@@ -105,15 +109,15 @@ def _slid(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan
 
 def _recombined(frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern]) -> DataFrame:
     parts = part_columns(pipeline.aggregates)
-    windows = F.concat(*[_windows_over(concern, pipeline) for concern in concerns])
+    windows = F.concat(*[windows_over(concern, pipeline) for concern in concerns])
     given = frames.select(*pipeline.key, *parts, "event_count", TOUCHED, F.inline(windows))
-    combined = given.groupBy(*pipeline.key, *WINDOW, "is_due").agg(
+    combined = given.groupBy(*pipeline.key, *WINDOW, "timing", CLOSES).agg(
         *combine_columns(pipeline.aggregates, frames.schema), (F.sum(TOUCHED) > 0).alias(TOUCHED)
     )
-    return combined.select(*pipeline.key, *WINDOW, "is_due", *parts, "event_count", TOUCHED)
+    return combined.select(*pipeline.key, *WINDOW, "timing", CLOSES, *parts, "event_count", TOUCHED)
 
 
-def _windows_over(concern: Concern, pipeline: Pipeline) -> Column:
+def windows_over(concern: Concern, pipeline: Pipeline) -> Column:
     """An array of the windows over a frame that the batch is about."""
 
     def window(it: Column) -> Column:
@@ -121,11 +125,12 @@ def _windows_over(concern: Concern, pipeline: Pipeline) -> Column:
             F.lit(concern.window.name).alias("window"),
             it["start_us"].alias("window_start_us"),
             it["end_us"].alias("window_end_us"),
-            is_due(it["end_us"], concern).alias("is_due"),
+            timing(it["end_us"], concern).alias("timing"),
+            is_closing(it["end_us"], concern).alias(CLOSES),
         )
 
     windows = F.transform(_bounds(concern), window)
-    concerned = F.filter(windows, lambda it: it["is_due"] | is_open(it["window_end_us"], concern))
+    concerned = F.filter(windows, lambda it: it["timing"].isNotNull())
     is_mine = F.col("grid") == grid_of(pipeline, concern.window.name).name
     return F.when(is_mine, concerned).otherwise(F.slice(concerned, 1, 0))
 

@@ -8,25 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.spec.fields import Fields
-from pipelines.spec.model import (
-    EachBatch,
-    Panes,
-    Pipeline,
-    Retention,
-    Window,
-)
+from pipelines.spec.model import Pipeline, Retention
 
 Problem = tuple[int, str]
 
 
 def not_built_yet(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
     """A problem for everything in the pipeline that does not compute yet."""
-    for window in pipeline.windows:
-        for what in _of_window(window):
-            yield (
-                _line(document, "windows", name=window.name),
-                f"windows.{window.name}: {what} is not built yet",
-            )
     for source in pipeline.sources:
         if source.event_id is not None:
             yield (
@@ -35,15 +23,6 @@ def not_built_yet(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
             )
     if pipeline.retention != Retention():
         yield _line(document, "retention", name=""), "retention: is not built yet; everything is kept"
-
-
-def _of_window(window: Window) -> Iterator[str]:
-    if window.panes.early is not None:
-        yield "an early trigger"
-    if window.panes.late != EachBatch():
-        yield "a late trigger other than `each batch`"
-    if window.panes.mode != Panes().mode:
-        yield f"mode {window.panes.mode}"
 
 
 def _line(document: Fields, section: str, *, name: str) -> int:

@@ -22,7 +22,6 @@ from pipelines.accumulate import (
     newest_per_substream,
     partial_frames,
     partial_sessions,
-    session_windows,
     tally_states,
     with_vanished,
 )
@@ -45,7 +44,7 @@ from pipelines.store.ledger import Done, note, still_mine
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import is_inside, on_days_of, text
 from pipelines.store.writes import append, replace
-from pipelines.windows import grids_of
+from pipelines.windows import grids_of, session_windows
 
 Counts = dict[str, int]
 

@@ -12,7 +12,6 @@ from datetime import date, datetime, time
 
 from pyspark.sql import functions as F
 
-from pipelines.accumulate import session_windows
 from pipelines.combine import TOUCHED, areas, combine, combine_sessions, standing
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US, Interval, to_us
@@ -23,6 +22,7 @@ from pipelines.stages.watermarks import write_watermark
 from pipelines.store.ledger import finished_stages
 from pipelines.store.sql import Instant, is_batch
 from pipelines.store.writes import Place, days_of, merge
+from pipelines.windows import session_windows
 
 DAY_US = 86_400_000_000
 MOST_RANGES = 100

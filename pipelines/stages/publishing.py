@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
+from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline
 from pipelines.stages.combining import accumulated
+from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store.ledger import Run, close_run, finished_stages, forget, now_us, still_mine
@@ -31,7 +35,8 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     Returns the counts of the whole run.
     """
     where = f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"
-    added = added_up(work.tables.read("panes").where(where), work.pipeline).persist()
+    of_run = work.tables.read("panes").where(where)
+    added = added_up(_with_whole_values(work, of_run), work.pipeline).persist()
     on = (*work.pipeline.key, "window", "window_start", "window_end")
     place = Place(on=on, days=days_of(added, "window_start"))
     windows = merge(work.tables, "windows", rows=added, place=place, fence=work.run.fence("windows"))
@@ -46,6 +51,26 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     else:
         close_run(work.tables, work.run, row=row)
     return whole
+
+
+def _with_whole_values(work: Work, panes: DataFrame) -> DataFrame:
+    """Panes with the whole value of their window, where its mode lets them carry only the news."""
+    pipeline = work.pipeline
+    names = [window.name for window in pipeline.windows if window.panes.mode == "discarding"]
+    groups = [group for group in groups_of(work) if group.is_about(names)]
+    if not groups:
+        return panes
+    states = all_states([concerned(work, group) for group in groups]).where(F.col("window").isin(names))
+    results = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count"]
+    place = (*pipeline.key, *RESULT_BOUNDS)
+    whole = finished(states, pipeline).select(
+        *[F.col(name).alias(f"_of_{name}") for name in place], F.struct(*results).alias("_whole")
+    )
+    same = [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in place]
+    beside = panes.join(whole, on=reduce(and_, same), how="left")
+    is_whole = (F.col("kind") == "insert") & F.col("_whole").isNotNull()
+    values = {name: F.when(is_whole, F.col(f"_whole.{name}")).otherwise(F.col(name)) for name in results}
+    return beside.withColumns(values).select(*panes.columns)
 
 
 def added_up(panes: DataFrame, pipeline: Pipeline) -> DataFrame:

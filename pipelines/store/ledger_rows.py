@@ -5,7 +5,8 @@ A row that was abandoned does not count; of the others the one with the highest 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -148,3 +149,21 @@ def overlapping(rows: Iterable[LedgerRow], batch: Interval) -> Overlap:
         return Overlap(kind="covers", others=met)
     is_older = any(other.start_us >= batch.end_us for other in others)
     return Overlap(kind="older" if is_older else "new")
+
+
+def first_started(rows: Sequence[LedgerRow]) -> dict[Interval, int]:
+    """When each batch first ran; one that replaces older ones, when the first of them did."""
+    started: dict[Interval, int] = {}
+    for row in rows:
+        if row.started_at_us is not None:
+            started[row.batch] = min(row.started_at_us, started.get(row.batch, row.started_at_us))
+    in_order = sorted(started)
+    starts = [batch.start_us for batch in in_order]
+    return {
+        batch: min(
+            started[other]
+            for other in in_order[bisect_left(starts, batch.start_us) : bisect_left(starts, batch.end_us)]
+            if batch.covers(other)
+        )
+        for batch in in_order
+    }

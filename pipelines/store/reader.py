@@ -17,18 +17,26 @@ from deltalake.schema import PrimitiveType
 from pipelines.errors import CorrectTheCall
 from pipelines.store.ledger_rows import LedgerRow
 
+KEY = "the key"
+"""Stands for the columns of the key, in whatever order."""
+
 NEWEST_FIRST: Mapping[str, tuple[str, ...]] = {
     "partial_frames": ("frame_start DESC", "batch_start DESC", "source"),
     "frames": ("frame_start DESC",),
     "watermarks": ("batch_start DESC", "source NULLS FIRST", "substream"),
-    "panes": ("batch_start DESC", "revision DESC", "window_start DESC", "window", "pane_index", "kind DESC"),
+    "partial_sessions": ("window_start DESC", "batch_start DESC", "source"),
+    "sessions": ("window_start DESC", "window"),
+    "panes": ("window_start DESC", "window_end DESC", "window", KEY, "pane_index", "kind DESC"),
     "windows": ("window_start DESC", "window"),
     "late_events": ("batch_start DESC", "source"),
     "quarantine": ("batch_start DESC", "source"),
     "checks": ("batch_start DESC", "revision DESC", "stage", "expectation"),
     "runs": ("batch_start DESC", "revision DESC"),
 }
-"""Every table that there is, and the order in which its rows come."""
+"""Every table that there is, and the order in which its rows come.
+
+The newest first, but the panes of a window tell its story from its beginning.
+"""
 
 PARTITION = "day"
 EXACT_NAMES = "SET datafusion.sql_parser.enable_ident_normalization = false"
@@ -63,7 +71,9 @@ def read_table(
     shown = [field for field in opened.schema().fields if field.name != PARTITION]
     # Rows that are equally new come in the order of all else, so that the same question has the same answer.
     others = [f'"{field.name}"' for field in shown if isinstance(field.type, PrimitiveType)]
-    order = ", ".join([*NEWEST_FIRST[table], *others])
+    key = others[: others.index('"window"')] if KEY in NEWEST_FIRST[table] else []
+    chosen = [name for names in NEWEST_FIRST[table] for name in (key if names == KEY else [names])]
+    order = ", ".join([*chosen, *others])
     columns = ", ".join(f'"{field.name}"' for field in shown)
     some = "" if limit is None else f" LIMIT {limit}"
     return _matching(opened, f"SELECT {columns}", where=where, rest=f" ORDER BY {order}{some}")

@@ -4,27 +4,31 @@ In come instants or frames as columns of microseconds, out go the bounds of wind
 Promised: floors are true floors, and every instant of a frame lies in the same windows.
 """
 
-from pipelines.windows.custom import window_function
+from pipelines.windows.custom import Proto, window_function
 from pipelines.windows.grids import ALIGNED, ARRIVAL, Grid, grid_of, grids_of
 from pipelines.windows.held import held, length_us
 from pipelines.windows.lateness import (
     closed_over,
     closes_us,
     grace_us,
+    held_kept,
     held_missed,
     judging_us,
     windows_kept,
     windows_missed,
 )
-from pipelines.windows.sessions import ISLAND, by_window, is_bounded, session_of, with_cuts, with_islands
+from pipelines.windows.merging import merges, session_windows
+from pipelines.windows.sessions import ISLAND, ISLAND_END, by_window, is_apart, with_cuts, with_islands
 from pipelines.windows.sliding import Covered, covered_by, starts_of
 
 __all__ = [
     "ALIGNED",
     "ARRIVAL",
     "ISLAND",
+    "ISLAND_END",
     "Covered",
     "Grid",
+    "Proto",
     "by_window",
     "closed_over",
     "closes_us",
@@ -33,11 +37,13 @@ __all__ = [
     "grid_of",
     "grids_of",
     "held",
+    "held_kept",
     "held_missed",
-    "is_bounded",
+    "is_apart",
     "judging_us",
     "length_us",
-    "session_of",
+    "merges",
+    "session_windows",
     "starts_of",
     "window_function",
     "windows_kept",

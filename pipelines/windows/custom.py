@@ -1,15 +1,16 @@
 """Window functions of users: found by `module:attribute`, and applied to events.
 
 A window function is a value with `assign(event) → intervals`: `event` is a mapping of the event's columns,
-with its instant as `event_us`; an interval is a pair of microseconds, its start and its end.
+with its instant as `event_us`; an interval is a pair of microseconds, its start and its end. Where it also
+has `merge(intervals) → groups of them`, the windows are what these groups span.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol, cast
 
 from pyspark import cloudpickle
 from pyspark.sql import Column, Row
@@ -20,6 +21,15 @@ from pipelines.intervals import EARLIEST_US, LATEST_US
 
 Interval = tuple[int, int]
 BOUNDS_TYPE = "array<struct<start_us: bigint, end_us: bigint>>"
+GROUPED_TYPE = "array<struct<start_us: bigint, end_us: bigint, group_start_us: bigint, group_end_us: bigint>>"
+
+
+class Proto(NamedTuple):
+    """An interval that events were assigned to, and how many they are: all of one key."""
+
+    start_us: int
+    end_us: int
+    event_count: int
 
 
 class WindowFunction(Protocol):
@@ -29,8 +39,23 @@ class WindowFunction(Protocol):
         """The intervals that an event is in."""
 
 
+class MergingFunction(WindowFunction, Protocol):
+    """What a custom window has to be whose intervals grow together.
+
+    It may say `touching = "split"`, if two intervals that only touch never belong together; else an
+    event exactly at the end of a window may still join it.
+    """
+
+    def merge(self, intervals: Sequence[Proto]) -> Iterable[Iterable[Proto]]:
+        """Groups of the intervals, each in one of them.
+
+        They overlap in one long run, in the order of their starts; those of other runs are never asked about
+        together. The same intervals must give the same groups.
+        """
+
+
 def window_function(attribute: str) -> WindowFunction:
-    """The window function of that name. Raises `CorrectTheSpec` where there is none, or one that merges."""
+    """The window function of that name. Raises `CorrectTheSpec` where there is none."""
     module, _, path = attribute.partition(":")
     try:
         found = importlib.import_module(module)
@@ -40,18 +65,29 @@ def window_function(attribute: str) -> WindowFunction:
         raise _refused(attribute, f"{type(error).__name__}: {error}") from error
     if not callable(getattr(found, "assign", None)):
         raise _refused(attribute, "it has no function `assign(event)`; give it one")
-    if callable(getattr(found, "merge", None)):
-        raise _refused(attribute, "windows that merge are not built yet; only `assign` is")
+    if getattr(found, "touching", "merge") not in ("merge", "split"):
+        raise _refused(attribute, f"its `touching` is {found.touching!r}; allowed is 'merge' or 'split'")
     function: WindowFunction = found
     return function
+
+
+def merging_function(attribute: str) -> MergingFunction | None:
+    """The window function of that name, if it merges."""
+    found = window_function(attribute)
+    merges = callable(getattr(found, "merge", None))
+    return cast(MergingFunction, found) if merges else None
+
+
+def touching_of(attribute: str) -> Literal["merge", "split"] | None:
+    """What two windows of a function that only touch may do; `None`: it does not merge."""
+    found = merging_function(attribute)
+    return None if found is None else cast(Literal["merge", "split"], getattr(found, "touching", "merge"))
 
 
 def assigned(attribute: str, event: Column) -> Column:
     """The intervals that the function assigns to an event, a struct of its columns."""
     function = window_function(attribute)
-    # Workers are given the function itself: they need not find its module.
-    module = sys.modules[attribute.partition(":")[0]]
-    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # Spark's copy has no types
+    _carried(attribute)
 
     @F.udf(returnType=BOUNDS_TYPE)
     def assign(row: Row | None) -> list[tuple[int, int]]:
@@ -60,6 +96,44 @@ def assigned(attribute: str, event: Column) -> Column:
         return [_checked(int(start), int(end)) for start, end in function.assign(row.asDict())]
 
     return assign(event)
+
+
+def grouped(attribute: str, intervals: Column) -> Column:
+    """Each interval of an array of `start_us, end_us, event_count` with the bounds of the group it is in."""
+    function = merging_function(attribute)
+    if function is None:
+        raise TypeError(f"`{attribute}` has no function `merge`")
+    _carried(attribute)
+
+    @F.udf(returnType=GROUPED_TYPE)
+    def group(rows: list[Row]) -> list[tuple[int, int, int, int]]:
+        intervals = sorted(Proto(*row) for row in rows)
+        return groups_of(function, intervals)
+
+    return group(intervals)
+
+
+def groups_of(function: MergingFunction, intervals: Sequence[Proto]) -> list[tuple[int, int, int, int]]:
+    """The bounds of each interval and of its group. Raises `ValueError` if one is in no group, or in two."""
+    found = []
+    for group in function.merge(intervals):
+        members = list(group)
+        if members:
+            start_us, end_us = min(it[0] for it in members), max(it[1] for it in members)
+            found += [(it[0], it[1], start_us, end_us) for it in members]
+    asked = [interval[:2] for interval in intervals]
+    if sorted(interval[:2] for interval in found) != asked:
+        raise ValueError(
+            f"a window function was asked to merge {len(asked)} intervals and gave back {len(found)}, not "
+            "the same; allowed are groups in which each of them is once"
+        )
+    return found
+
+
+def _carried(attribute: str) -> None:
+    """Workers are given the function itself: they need not find its module."""
+    module = sys.modules[attribute.partition(":")[0]]
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # Spark's copy has no types
 
 
 def _checked(start_us: int, end_us: int) -> Interval:

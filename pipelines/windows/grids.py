@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.intervals import common_length
-from pipelines.spec.model import Cumulate, Pipeline, Session, Sliding, Window
+from pipelines.spec.model import Cumulate, Pipeline, Sliding, Window
+from pipelines.windows.merging import merges
 
 ALIGNED, ARRIVAL = "aligned", "arrival"
 
@@ -35,7 +36,7 @@ class Grid:
     @property
     def of_sessions(self) -> bool:
         """Whether its frames are joined to sessions."""
-        return isinstance(self.windows[0].shape, Session)
+        return merges(self.windows[0].shape)
 
 
 def grids_of(pipeline: Pipeline) -> tuple[Grid, ...]:

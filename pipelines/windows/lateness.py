@@ -11,7 +11,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipelines.intervals import LATEST_US
-from pipelines.spec.model import Session, Shape, Sliding, Window
+from pipelines.spec.model import Shape, Sliding, Window
+from pipelines.windows.merging import touching
 from pipelines.windows.sliding import covered_by
 
 
@@ -20,7 +21,7 @@ def grace_us(shape: Shape) -> int:
 
     One microsecond for sessions that merge when they touch: an event exactly at the end may still join.
     """
-    return 1 if isinstance(shape, Session) and shape.touching == "merge" else 0
+    return 1 if touching(shape) == "merge" else 0
 
 
 def judging_us(window: Window, watermark_us: int | None) -> int | None:
@@ -34,12 +35,17 @@ def judging_us(window: Window, watermark_us: int | None) -> int | None:
 
 def held_missed(held: Column, window: Window, *, watermark_us: int | None) -> Column:
     """How many of the windows in an array of `start_us, end_us` had closed at that watermark."""
+    return (F.size(held) - F.size(held_kept(held, window, watermark_us=watermark_us))).cast("bigint")
+
+
+def held_kept(held: Column, window: Window, *, watermark_us: int | None) -> Column:
+    """Those of the windows in an array of `start_us, end_us` that had not closed at that watermark."""
     if watermark_us is None:
-        return F.lit(0).cast("bigint")
+        return held
     if watermark_us >= LATEST_US:
-        return F.size(held).cast("bigint")
+        return F.slice(held, 1, 0)
     last_closed_us = watermark_us - window.allowed_lateness_us - grace_us(window.shape)
-    return F.size(F.filter(held, lambda it: it["end_us"] <= F.lit(last_closed_us))).cast("bigint")
+    return F.filter(held, lambda it: it["end_us"] > F.lit(last_closed_us))
 
 
 def closes_us(end_us: Column, allowed_lateness_us: int) -> Column:

@@ -17,15 +17,14 @@ def test_frames_say_their_length_and_where_it_comes_from(place: Place):
     said = place.sash("explain")
     frames = section(said.out, "Frames")
     assert (said.code, said.err) == (0, "")
-    assert "30 minutes long: the greatest common divisor of" in frames
-    assert "hourly size 1 hour" in frames
-    assert "rolling size 2 hours, step 30 minutes" in frames
+    told = "aligned 30 minutes the greatest common divisor of size 1 hour, size 2 hours, step 30 minutes"
+    assert told in frames and "hourly, rolling" in frames
 
 
 def test_an_offset_counts_among_the_lengths(place: Place):
     place.write_spec(("{tumbling: 1 hour}", "{tumbling: 1 hour, offset: 20 minutes}"))
     frames = section(place.sash("explain").out, "Frames")
-    assert "10 minutes long" in frames and "size 1 hour, offset 20 minutes" in frames
+    assert "aligned 10 minutes" in frames and "size 1 hour, offset 20 minutes" in frames
 
 
 def test_aggregates_say_their_parts(place: Place):
@@ -67,8 +66,19 @@ def test_options_are_told_beside_what_the_aggregate_is_of(written: str, told: st
 
 def test_windows_say_how_they_are_put_together(place: Place):
     windows = section(place.sash("explain").out, "Windows")
-    assert "hourly tumbling: size 1 hour 1 2" in windows
-    assert "rolling sliding: size 2 hours, step 30 minutes 4 4" in windows
+    assert "hourly tumbling: size 1 hour 1 2 frames" in windows
+    assert "rolling sliding: size 2 hours, step 30 minutes 4 4 frames" in windows
+
+
+def test_windows_of_other_shapes_tell_what_they_are_made_of(place: Place):
+    place.write_spec(
+        ("{sliding: 2 hours, step: 30 minutes}", "{session: 10 minutes, max: 1 hour}\n  ever: {global: true}")
+    )
+    page = place.sash("explain").out
+    assert "rolling a partial session events are in the table partial_sessions" in section(page, "Frames")
+    windows = section(page, "Windows")
+    assert "rolling session: gap 10 minutes, at most 1 hour, touching ones merge 1" in windows
+    assert "ever global 1 1 frame" in windows
 
 
 def test_every_result_of_a_sliding_window_says_its_strategy_and_why(place: Place):
@@ -86,7 +96,7 @@ def test_every_result_of_a_sliding_window_says_its_strategy_and_why(place: Place
 def test_a_size_that_is_no_multiple_of_the_step_has_two_answers(place: Place):
     place.write_spec(("{sliding: 2 hours, step: 30 minutes}", "{sliding: 50 minutes, step: 20 minutes}"))
     windows = section(place.sash("explain").out, "Windows")
-    assert "rolling sliding: size 50 minutes, step 20 minutes 2 or 3 5" in windows
+    assert "rolling sliding: size 50 minutes, step 20 minutes 2 or 3 5 frames" in windows
 
 
 def test_the_rules_of_time_are_told_of_each_source_and_window(place: Place):

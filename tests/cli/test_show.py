@@ -94,7 +94,10 @@ def test_the_store_of_the_environment_begins_at_the_home(shown: Place, monkeypat
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["pans"], "there is no table `pans`; there are partial_frames, frames, watermarks, panes, windows"),
+        (
+            ["pans"],
+            "no table `pans`; there are partial_frames, frames, watermarks, partial_sessions",
+        ),
         (["panes"], "there is no table `panes` of pipeline `rides` yet"),
         (["windows", "--where", "town = 'Bern'"], "the columns are city, window, window_start"),
         (["windows", "--where", "true; DROP TABLE rows"], "found `;` where it has no place"),

@@ -27,9 +27,9 @@ WRONG = {
     "a subquery": (("{avg: fare}", "{avg: (SELECT 1)}"), "no subqueries"),
     "what differs in a re-run": (("{avg: fare}", "{avg: fare * rand()}"), "not the same in a second run"),
     "what reaches outside": (("{avg: fare}", "{avg: \"reflect('a', 'b')\"}"), "reaches outside the row"),
-    "a window that is not built": (
-        ("{tumbling: 1 hour}", "{tumbling: 1 hour, panes: {early: each batch}}"),
-        "an early trigger is not built yet",
+    "a trigger that there is not": (
+        ("{tumbling: 1 hour}", "{tumbling: 1 hour, panes: {early: {rows: 0}}}"),
+        "windows.hourly.panes.early",
     ),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
 Bounds = tuple[int, int]
 
@@ -49,3 +50,15 @@ def joins(held: list[int], instant: int, *, gap: int, splits: bool, longest: int
     if away > gap or (splits and away == gap):
         return False
     return longest is None or instant + gap - held[0] < longest
+
+
+def counted_sessions(instants: Iterable[int], gap: int, *, most: int) -> list[Bounds]:
+    """The sessions of one key with so many events at most; those of one instant stay together."""
+    found: list[list[int]] = []
+    for instant, alike in groupby(sorted(instants)):
+        events = list(alike)
+        if found and instant - found[-1][-1] <= gap and len(found[-1]) + len(events) <= most:
+            found[-1] += events
+        else:
+            found.append(events)
+    return [(held[0], held[-1] + gap) for held in found]

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
-from tests.oracle.shapes import Bounds, cumulated, sessions, slid, tumbled
+from tests.oracle.shapes import Bounds, counted_sessions, cumulated, sessions, slid, tumbled
 
 SECOND = 1_000_000
 SPEC = """
@@ -32,6 +32,8 @@ windows:
   merged: {session: 10 s}
   split: {session: 10 s, touching: split}
   bounded: {session: 10 s, max: 25 s}
+  bounded_by_hand: {custom: "tests.windows.bursts:BOUNDED"}
+  at_most_three: {custom: "tests.windows.bursts:AT_MOST_THREE"}
   bounded_split: {session: 10 s, max: 25 s, touching: split}
   shifted: {tumbling: 30 s, unaligned: number % 7}
   own: {tumbling: length}
@@ -99,7 +101,15 @@ def expected(rows: list[Row]) -> Windows:
             instants = [int(str(row[time])) for row in mine]
             whole = sessions(instants, gap * SECOND, splits=splits, longest=longest)
             for row, at in zip(mine, instants, strict=True):
-                add(row, window, [max(it for it in whole if it[0] <= at)])
+                held = [max(it for it in whole if it[0] <= at)]
+                add(row, window, held)
+                if window == "bounded":
+                    add(row, "bounded_by_hand", held)
+    for user in {row["user"] for row in rows}:
+        mine = [row for row in rows if row["user"] == user]
+        whole = counted_sessions([int(str(row["event_time"])) for row in mine], 10 * SECOND, most=3)
+        for row in mine:
+            add(row, "at_most_three", [max(it for it in whole if it[0] <= int(str(row["event_time"])))])
     return found
 
 

@@ -36,4 +36,3 @@ class BusinessDays:
 
 
 NEW_YORK = BusinessDays("America/New_York")
-MERGING = type("Merging", (), {"assign": lambda self, event: [], "merge": lambda self, held: []})()

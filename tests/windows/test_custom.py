@@ -13,7 +13,9 @@ from pipelines.errors import CorrectTheSpec
 from pipelines.intervals import Interval, to_us
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
-from pipelines.windows import window_function
+from pipelines.windows import Proto, window_function
+from pipelines.windows.custom import groups_of
+from tests.windows.bursts import AT_MOST_THREE, LOSING
 
 SPEC = """
 name: trades
@@ -62,9 +64,23 @@ def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_p
         ("no_such_module:it", "No module named"),
         ("tests.windows.business_days:NOWHERE", "has no attribute"),
         ("tests.windows.business_days:SATURDAY", "give it one"),
-        ("tests.windows.business_days:MERGING", "not built yet"),
     ],
 )
 def test_what_is_no_window_function_is_refused(attribute: str, told: str) -> None:
     with pytest.raises(CorrectTheSpec, match=told):
         window_function(attribute)
+
+
+def test_groups_span_from_their_first_start_to_their_last_end() -> None:
+    intervals = [Proto(0, 10, 2), Proto(4, 14, 1), Proto(6, 16, 1), Proto(8, 18, 5)]
+    assert groups_of(AT_MOST_THREE, intervals) == [
+        (0, 10, 0, 14),
+        (4, 14, 0, 14),
+        (6, 16, 6, 16),
+        (8, 18, 8, 18),
+    ]
+
+
+def test_a_function_that_loses_an_interval_is_told_so() -> None:
+    with pytest.raises(ValueError, match="merge 1 intervals and gave back 0, not the same"):
+        groups_of(LOSING, [Proto(0, 10, 1)])

@@ -1,0 +1,115 @@
+"""The news of windows: what has come since their last pane.
+
+Only where a trigger holds news back, or a pane is to carry nothing else, is it needed; everywhere else a
+window has news when the batch touched it. A partial frame or session is news when its batch had not run
+yet when the window was last published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.aggregates import combine_columns, part_columns
+from pipelines.finalise.concern import Concern
+from pipelines.finalise.results import RESULT_BOUNDS, bounds, finished
+from pipelines.finalise.windows import windows_over
+from pipelines.spec import EachBatch, Pipeline, Window
+
+CAME = "_came"
+"""When the batch of a partial frame or session first ran."""
+OF, PUBLISHED = "_of_", "_published_"
+
+
+def holds_back(window: Window) -> bool:
+    """Whether news of a window may wait for a trigger."""
+    return any(trigger not in (None, EachBatch()) for trigger in (window.panes.early, window.panes.late))
+
+
+def counts_news(window: Window) -> bool:
+    """Whether the news of a window has to be known by itself."""
+    return holds_back(window) or window.panes.mode == "discarding"
+
+
+def frame_news(
+    partials: DataFrame, last: DataFrame, *, pipeline: Pipeline, concerns: Sequence[Concern]
+) -> DataFrame:
+    """The news of windows made of frames: key, `RESULT_BOUNDS`, `news`, a struct of the results of the news
+    alone, their `event_count`, and `since`, from when the news waits.
+
+    `partials` are the partial frames under the windows concerned, with `CAME`.
+    """
+    windows = F.inline(F.concat(*[windows_over(concern, pipeline) for concern in concerns]))
+    own = (*pipeline.key, *part_columns(pipeline.aggregates), "event_count", "batch_end", CAME)
+    given = partials.select(*own, windows).select(*own, *bounds(pipeline))
+    same = _same(PUBLISHED, (*pipeline.key, *RESULT_BOUNDS))
+    return _news(given.join(_standing(last, pipeline), on=same, how="left"), pipeline)
+
+
+def session_news(
+    partials: DataFrame, last: DataFrame, *, sessions: DataFrame, pipeline: Pipeline
+) -> DataFrame:
+    """The same of sessions, given the partial sessions of the same keys.
+
+    Those that a session came from tell what of it has been published, and from when its news waits.
+    """
+    targets = sessions.select(*[F.col(name).alias(f"{OF}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)])
+    of_key = (*pipeline.key, "window")
+    own = (*of_key, *part_columns(pipeline.aggregates), "event_count", "batch_end", CAME)
+    inside = partials.where("event_count > 0").join(targets, on=_same(OF, of_key) & _within(OF), how="inner")
+    found = inside.join(
+        _standing(last, pipeline), on=_same(PUBLISHED, of_key) & _within(PUBLISHED), how="left"
+    )
+    return _news(
+        found.select(
+            *own,
+            *[F.col(f"{OF}{name}").alias(name) for name in RESULT_BOUNDS if name != "window"],
+            f"{PUBLISHED}at",
+            f"{PUBLISHED}batch_end",
+        ),
+        pipeline,
+    )
+
+
+def _standing(last: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The windows that are published, under names of their own."""
+    return last.where(F.col("last.kind") == "insert").select(
+        *[F.col(name).alias(f"{PUBLISHED}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)],
+        F.col("last.started_at").alias(f"{PUBLISHED}at"),
+        F.col("last.batch_end").alias(f"{PUBLISHED}batch_end"),
+    )
+
+
+def _news(given: DataFrame, pipeline: Pipeline) -> DataFrame:
+    is_news = F.col(f"{PUBLISHED}at").isNull() | (F.col(CAME) > F.col(f"{PUBLISHED}at"))
+    since = F.coalesce(f"{PUBLISHED}batch_end", "batch_end")
+    parts = part_columns(pipeline.aggregates)
+    fresh = given.select(
+        *pipeline.key,
+        *RESULT_BOUNDS,
+        *[F.when(is_news, F.col(part)).alias(part) for part in parts],
+        F.when(is_news, F.col("event_count")).otherwise(F.lit(0)).alias("event_count"),
+        since.alias("since"),
+    )
+    states = fresh.groupBy(*pipeline.key, *RESULT_BOUNDS).agg(
+        *combine_columns(pipeline.aggregates, given.schema), F.min("since").alias("since")
+    )
+    said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count", "since"]
+    in_us = states.withColumns(
+        {"window_start_us": F.unix_micros("window_start"), "window_end_us": F.unix_micros("window_end")}
+    )
+    results = finished(in_us.drop("window_start", "window_end"), pipeline)
+    return results.select(*pipeline.key, *RESULT_BOUNDS, F.struct(*said).alias("news"))
+
+
+def _within(prefix: str) -> Column:
+    starts = F.col("window_start") >= F.col(f"{prefix}window_start")
+    return starts & (F.col("window_end") <= F.col(f"{prefix}window_end"))
+
+
+def _same(prefix: str, names: Sequence[str]) -> Column:
+    same = [F.col(name).eqNullSafe(F.col(f"{prefix}{name}")) for name in names]
+    return reduce(lambda one, other: one & other, same)

@@ -1,0 +1,40 @@
+"""What holds for all panes of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from pipelines.intervals import LATEST_US
+from pipelines.spec import Pipeline, Window
+from pipelines.windows import closes_us, grace_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """The end of the batch, the watermarks after it, and whether it restates an older one.
+
+    `arrival_us` is the watermark of windows by arrival time.
+    """
+
+    batch_end_us: int
+    watermark_us: int | None
+    arrival_us: int | None
+    restated: bool
+
+    def reached_us(self, window: Window) -> int | None:
+        """The watermark after the batch for windows of a definition."""
+        return self.arrival_us if window.time == "arrival" else self.watermark_us
+
+    def is_final(self, pipeline: Pipeline) -> Column:
+        """Whether a window is closed after the batch."""
+        end_us = F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US))
+        is_final = F.lit(False)
+        for window in pipeline.windows:
+            reached_us = self.reached_us(window)
+            if reached_us is not None:
+                closing_us = closes_us(end_us, window.allowed_lateness_us + grace_us(window.shape))
+                is_final |= (F.col("window") == window.name) & (F.lit(reached_us) >= closing_us)
+        return is_final

@@ -1,0 +1,72 @@
+"""Which windows publish in a batch: those that become due, and those whose trigger fires."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import assert_never
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from pipelines.combine import TOUCHED
+from pipelines.finalise.news import counts_news
+from pipelines.finalise.publication import Publication
+from pipelines.finalise.windows import CLOSES
+from pipelines.spec import EachBatch, Every, Pipeline, Rows, Trigger, Window
+from pipelines.windows import merges
+
+
+def is_published() -> Column:
+    """Whether what was last said of a window is a value, and not that it is gone."""
+    return F.coalesce(F.col("last.kind") == "insert", F.lit(False))
+
+
+def fires(pipeline: Pipeline, publication: Publication) -> Column:
+    """Whether a window publishes, in a batch that restates nothing.
+
+    Rows have `timing`, `CLOSES`, `TOUCHED`, `event_count`, `last` and `news` (null where it is not counted).
+    """
+    of_windows = [
+        (F.col("window") == window.name) & _fires(window, publication) for window in pipeline.windows
+    ]
+    return (F.col("event_count") > 0) & ((F.col("timing") == "ON_TIME") | reduce(or_, of_windows))
+
+
+def fires_early(pipeline: Pipeline) -> Column:
+    """Whether a window that was never published, not due and touched by a restatement, is published by it."""
+    names = [window.name for window in pipeline.windows if window.panes.early == EachBatch()]
+    return F.col(TOUCHED) & F.col("window").isin(names) if names else F.lit(False)
+
+
+def _fires(window: Window, publication: Publication) -> Column:
+    has_news = _has_news(window)
+    late = (F.col(CLOSES) & has_news) | _trigger(window.panes.late, has_news, publication=publication)
+    fires = (F.col("timing") == "LATE") & late
+    if window.panes.early is not None:
+        fires |= (F.col("timing") == "EARLY") & _trigger(
+            window.panes.early, has_news, publication=publication
+        )
+    return fires
+
+
+def _has_news(window: Window) -> Column:
+    has_rows = (
+        F.coalesce(F.col("news.event_count") > 0, F.lit(False)) if counts_news(window) else F.col(TOUCHED)
+    )
+    # New bounds are news by themselves.
+    is_new = ~is_published() if merges(window.shape) or not counts_news(window) else F.lit(False)
+    return has_rows | is_new
+
+
+def _trigger(trigger: Trigger, has_news: Column, *, publication: Publication) -> Column:
+    match trigger:
+        case EachBatch():
+            return has_news
+        case Rows():
+            return F.coalesce(F.col("news.event_count") >= F.lit(trigger.rows), F.lit(False))
+        case Every():
+            waited_us = F.lit(publication.batch_end_us) - F.unix_micros("news.since")
+            return has_news & F.coalesce(waited_us >= F.lit(trigger.every_us), F.lit(False))
+        case _:
+            assert_never(trigger)

@@ -1,0 +1,267 @@
+"""The windows that a batch is about, read from the store: their states, their news, and what was last
+published of them.
+
+Reads are pruned to the frames under them. Where triggers hold news back, frames that older batches touched
+count as touched too, as far back as news can have waited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.finalise import (
+    CAME,
+    Concern,
+    Publication,
+    all_of,
+    concern_of,
+    counts_news,
+    frame_news,
+    last_published,
+    session_news,
+    session_states,
+    window_states,
+)
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge
+from pipelines.spec import Cumulate, Every, Sliding, Window
+from pipelines.stages.combining import intervals_of, within
+from pipelines.stages.site import Work
+from pipelines.stages.watermarks import watermark_of
+from pipelines.store.ledger import Run, noted, read_rows
+from pipelines.store.ledger_rows import first_started
+from pipelines.store.sql import Instant, is_batch, text
+from pipelines.store.writes import days_of
+from pipelines.windows import merges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """How far a watermark had come before the batch, and how far it has after it."""
+
+    before_us: int | None
+    after_us: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concerned:
+    """The states of the windows concerned, and predicates: where `panes` tell of them, and, if they are made
+    of frames, which frames are under them.
+    """
+
+    states: DataFrame
+    reach: str
+    covering: str = "false"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Definitions that are looked at together.
+
+    Of frames or of sessions, and with news that has to be counted or not.
+    """
+
+    concerns: tuple[Concern, ...]
+    of_sessions: bool
+    with_news: bool
+
+    def is_about(self, names: Sequence[str]) -> bool:
+        """Whether a definition of one of these names is in it."""
+        return any(concern.window.name in names for concern in self.concerns)
+
+
+def publication_of(work: Work) -> Publication:
+    """What holds for all panes of the batch."""
+    by_event, by_arrival = _reached(work)
+    return Publication(
+        batch_end_us=work.batch.end_us,
+        watermark_us=by_event.after_us,
+        arrival_us=by_arrival.after_us,
+        restated=work.run.opening.restated,
+    )
+
+
+def groups_of(work: Work) -> list[Group]:
+    """What the batch is about, definition by definition."""
+    by_event, by_arrival = _reached(work)
+    concerns = [
+        _concern(work, window, reached=by_arrival if window.time == "arrival" else by_event)
+        for window in work.pipeline.windows
+    ]
+    sorts = [(of_sessions, with_news) for of_sessions in (False, True) for with_news in (False, True)]
+    groups = []
+    for of_sessions, with_news in sorts:
+        mine = tuple(
+            it
+            for it in concerns
+            if merges(it.window.shape) is of_sessions and _needs_news(work, it) is with_news
+        )
+        if mine:
+            groups.append(Group(concerns=mine, of_sessions=of_sessions, with_news=with_news))
+    return groups
+
+
+def concerned(work: Work, group: Group) -> Concerned:
+    """The windows of a group that the batch makes due, corrected or early."""
+    whose = _touching(work, group)
+    if not group.of_sessions:
+        return _of_frames(work, group.concerns, whose=whose)
+    states = session_states(
+        work.tables.read("sessions"),
+        work.tables.read("partial_sessions").where(whose),
+        pipeline=work.pipeline,
+        concerns=group.concerns,
+    )
+    return Concerned(states=states, reach=_of_windows(group.concerns))
+
+
+def last_of(work: Work, reach: Sequence[str]) -> DataFrame:
+    """What was last published where a predicate holds, without what this run wrote."""
+    where = " OR ".join(f"({it})" for it in reach)
+    earlier = work.tables.read("panes").where(f"({where}) AND NOT ({is_this(work.run)})")
+    return last_published(earlier, work.pipeline, runs=work.tables.read("runs"))
+
+
+def news_of(work: Work, group: Group, *, found: Concerned, last: DataFrame) -> DataFrame:
+    """The news of the windows of a group."""
+    if not group.of_sessions:
+        partials = _with_came(work, work.tables.read("partial_frames").where(found.covering))
+        return frame_news(partials, last, pipeline=work.pipeline, concerns=group.concerns)
+    sessions = found.states.withColumns(
+        {name: F.timestamp_micros(f"{name}_us") for name in ("window_start", "window_end")}
+    )
+    partials = _with_came(work, work.tables.read("partial_sessions").where(found.reach))
+    return session_news(partials, last, sessions=sessions, pipeline=work.pipeline)
+
+
+def is_this(run: Run) -> str:
+    """The predicate that a row was written by this run."""
+    return f"{is_batch(run.batch)} AND revision = {run.revision}"
+
+
+def all_news(news: Sequence[DataFrame]) -> DataFrame | None:
+    """The news of several groups as one."""
+    return reduce(DataFrame.unionByName, news) if news else None
+
+
+def all_states(found: Sequence[Concerned]) -> DataFrame:
+    """The states of several groups as one."""
+    return all_of([it.states for it in found])
+
+
+def _needs_news(work: Work, concern: Concern) -> bool:
+    """A restatement publishes what changed, at once and whole."""
+    return not work.run.opening.restated and counts_news(concern.window)
+
+
+def _touching(work: Work, group: Group) -> str:
+    """The predicate that a partial frame or session may be news."""
+    whose = "false" if _has_run_alike(work) and not work.request.ignore_lateness else is_batch(work.batch)
+    since_us = work.run.opening.newest_end_us
+    waits = [
+        trigger.every_us
+        for it in group.concerns
+        for trigger in (it.window.panes.early, it.window.panes.late)
+        if isinstance(trigger, Every)
+    ]
+    if not group.with_news or not waits or since_us is None:
+        return whose
+    # What came earlier has waited long enough by the last batch, so it was published then.
+    return f"({whose}) OR batch_end > {Instant(max(EARLIEST_US, since_us - max(waits)))}"
+
+
+def _has_run_alike(work: Work) -> bool:
+    """Whether the batch has run before with the same events, so that it touches nothing."""
+    return (
+        work.run.opening.before is not None
+        and not work.run.opening.covered
+        and noted(work.tables, work.run, name="changed") == 0
+    )
+
+
+def _with_came(work: Work, partials: DataFrame) -> DataFrame:
+    """Partial frames or sessions with `CAME`, when their batch first ran."""
+    came = [
+        (batch.start_us, batch.end_us, at_us)
+        for batch, at_us in first_started(read_rows(work.tables)).items()
+    ]
+    names = ("batch_start", "batch_end", CAME)
+    numbers = work.site.spark.createDataFrame(came, ", ".join(f"`{name}` bigint" for name in names))
+    runs = numbers.select(*[F.timestamp_micros(name).alias(name) for name in names])
+    return partials.join(F.broadcast(runs), on=["batch_start", "batch_end"], how="left")
+
+
+def _reached(work: Work) -> tuple[Reached, Reached]:
+    """How far event time has come, and arrival time: that is where batches end, until all is closed."""
+    opening = work.run.opening
+    after_us = _largest(opening.in_force_us, watermark_of(work))
+    ends = (opening.newest_end_us, opening.in_force_us if opening.in_force_us == LATEST_US else None)
+    before_arrival_us = _largest(*ends)
+    final_us = after_us if after_us == LATEST_US else None
+    after_arrival_us = _largest(before_arrival_us, work.batch.end_us, final_us)
+    return (
+        Reached(before_us=opening.in_force_us, after_us=after_us),
+        Reached(before_us=before_arrival_us, after_us=after_arrival_us),
+    )
+
+
+def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
+    return concern_of(
+        window, before_us=reached.before_us, after_us=reached.after_us, restated=work.run.opening.restated
+    )
+
+
+def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:
+    """Windows made of frames."""
+    of_batch = work.tables.read("partial_frames").where(whose)
+    touched = intervals_of(days_of(of_batch, "frame_start") if whose != "false" else [])
+    shared = [it for it in concerns if isinstance(it.window.shape, Sliding | Cumulate)]
+    own = [it for it in concerns if it not in shared]
+    needed = merge(interval for concern in shared for interval in concern.frames(touched))
+    longest_us = max((concern.size_us for concern in shared), default=0)
+    covering = [within(needed, "frame_start")]
+    reaching = [within(_reaching(needed, longest_us), "window_start")]
+    for concern in own:
+        name = text(concern.window.name)
+        covering.append(f"(grid = {name} AND ({_due_or_touched(concern, touched, what='frame')}))")
+        of_windows = _due_or_touched(concern, touched, what="window")
+        reaching.append(f"(window = {name} AND (window_start IS NULL OR {of_windows}))")
+    frames = work.tables.read("frames").where(" OR ".join(covering))
+    states = window_states(frames, of_batch, pipeline=work.pipeline, concerns=concerns)
+    reach = " OR ".join(f"({it})" for it in reaching)
+    # Definitions of other groups may start at the same times.
+    return Concerned(
+        states=states, reach=f"({_of_windows(concerns)}) AND ({reach})", covering=" OR ".join(covering)
+    )
+
+
+def _due_or_touched(concern: Concern, touched: Sequence[Interval], *, what: str) -> str:
+    ends = "false"
+    if concern.due_until_us is not None and concern.due_until_us != concern.due_after_us:
+        ends = f"{what}_end <= {Instant(concern.due_until_us)}"
+        if concern.due_after_us is not None:
+            ends = f"({ends} AND {what}_end > {Instant(concern.due_after_us)})"
+    if concern.closing is not None:
+        first, after = Instant(concern.closing.start_us), Instant(min(concern.closing.end_us, LATEST_US))
+        ends = f"{ends} OR ({what}_end >= {first} AND {what}_end < {after})"
+    return f"{within(touched, f'{what}_start')} OR {ends}"
+
+
+def _of_windows(concerns: Sequence[Concern]) -> str:
+    return f"window IN ({', '.join(text(concern.window.name) for concern in concerns)})"
+
+
+def _reaching(needed: Sequence[Interval], size_us: int) -> list[Interval]:
+    """Where windows start that reach into the intervals."""
+    return merge(
+        Interval(max(EARLIEST_US, interval.start_us - size_us), min(LATEST_US, interval.end_us))
+        for interval in needed
+    )
+
+
+def _largest(*instants: int | None) -> int | None:
+    return max((instant for instant in instants if instant is not None), default=None)

@@ -1,0 +1,55 @@
+"""Worked examples of custom windows that merge: bounded sessions by hand, sessions of at most n events.
+
+Both assign an event the interval that it would have alone, and then go through the intervals of a burst in
+the order of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.windows import Proto
+
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True)
+class Burst:
+    """Events no further apart than the gap, until the burst is full."""
+
+    gap_us: int
+    is_full: Callable[[Sequence[Proto], Proto], bool]
+    """Whether a session has no room for the next interval."""
+
+    def assign(self, event: Mapping[str, object]) -> list[tuple[int, int]]:
+        at_us = int(str(event["event_us"]))
+        return [(at_us, at_us + self.gap_us)]
+
+    def merge(self, intervals: Sequence[Proto]) -> list[list[Proto]]:
+        sessions: list[list[Proto]] = []
+        for interval in intervals:
+            if sessions and not self.is_full(sessions[-1], interval):
+                sessions[-1].append(interval)
+            else:
+                sessions.append([interval])
+        return sessions
+
+
+def bounded(gap_us: int, max_us: int) -> Burst:
+    """Sessions shorter than `max_us`, as `{session: gap, max: max}` has them."""
+    return Burst(gap_us, lambda session, interval: interval.end_us - session[0].start_us >= max_us)
+
+
+def at_most(events: int, gap_us: int) -> Burst:
+    """Sessions of so many events; those of one instant stay together."""
+
+    def is_full(session: Sequence[Proto], interval: Proto) -> bool:
+        return sum(one.event_count for one in session) + interval.event_count > events
+
+    return Burst(gap_us, is_full)
+
+
+BOUNDED = bounded(10 * SECOND, 25 * SECOND)
+AT_MOST_THREE = at_most(3, 10 * SECOND)
+LOSING = type("Losing", (), {"assign": lambda self, event: [], "merge": lambda self, held: []})()
