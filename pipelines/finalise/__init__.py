@@ -10,13 +10,15 @@ from pipelines.finalise.news import CAME, counts_news, frame_news, holds_back, s
 from pipelines.finalise.panes import panes
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS, finished, last_published, with_values
-from pipelines.finalise.sessions import retracted_sessions, session_states
+from pipelines.finalise.retractions import Present, retracted_sessions
+from pipelines.finalise.sessions import session_states
 from pipelines.finalise.windows import all_of, window_states
 
 __all__ = [
     "CAME",
     "RESULT_BOUNDS",
     "Concern",
+    "Present",
     "Publication",
     "all_of",
     "concern_of",

@@ -12,7 +12,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from pipelines.finalise import RESULT_BOUNDS, Publication, panes, retracted_sessions, with_values
+from pipelines.finalise import RESULT_BOUNDS, Present, Publication, panes, retracted_sessions, with_values
 from pipelines.stages.concerned import (
     all_news,
     all_states,
@@ -73,8 +73,8 @@ def finalise_batch(work: Work) -> Counts:
 def _of_sessions_that_are_gone(
     work: Work, rows: DataFrame, *, last: DataFrame, publication: Publication
 ) -> DataFrame:
-    sessions = work.tables.read("sessions")
-    return retracted_sessions(rows, last, sessions=sessions, pipeline=work.pipeline, publication=publication)
+    present = Present(sessions=work.tables.read("sessions"), partials=work.tables.read("partial_sessions"))
+    return retracted_sessions(rows, last, present=present, pipeline=work.pipeline, publication=publication)
 
 
 def _with_whole_values(work: Work, last: DataFrame) -> DataFrame:

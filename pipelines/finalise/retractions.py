@@ -1,0 +1,135 @@
+"""The retractions of published sessions that have become others.
+
+A session whose bounds changed is a new window. With its first pane, each published session that shares
+events with it is retracted; until then that one stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.finalise.publication import Publication
+from pipelines.finalise.results import RESULT_BOUNDS
+from pipelines.finalise.sessions import NEAR, renamed, same_place
+from pipelines.spec import Pipeline, Session, Window
+from pipelines.windows import by_window, is_apart, session_windows
+
+NEW = "_new_"
+PART = "_part_"
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The sessions that there are now, and the partial sessions that they are made of."""
+
+    sessions: DataFrame
+    partials: DataFrame
+
+
+def retracted_sessions(
+    panes: DataFrame, last: DataFrame, *, present: Present, pipeline: Pipeline, publication: Publication
+) -> DataFrame:
+    """The retract rows of published sessions that are no more, in the shape of panes.
+
+    Of those that share events with a session that has its first pane now; and of those that share
+    events with none, which a restatement has emptied.
+    """
+    names = [window.name for window in session_windows(pipeline)]
+    stood = last.where(F.col("window").isin(names) & (F.col("last.kind") == "insert"))
+    now = renamed(present.sessions, NEAR, pipeline=pipeline)
+    gone = stood.join(now, on=same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
+    of_apart = renamed(present.partials.where("event_count > 0"), PART, pipeline=pipeline)
+    first = panes.where(F.col("window").isin(names) & F.col("is_first") & (F.col("kind") == "insert"))
+    new = first.select(
+        *[F.col(name).alias(f"{NEW}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)],
+        *[F.col(name).alias(f"{NEW}{name}") for name in ("timing", "is_final")],
+    )
+    pairs = gone.join(new, on=_overlap(NEW, pipeline), how="inner")
+    replaced = _sharing(pairs, of_apart, pipeline=pipeline).groupBy(*pipeline.key, *RESULT_BOUNDS)
+    bringing = F.min_by(F.struct(f"{NEW}timing", f"{NEW}is_final"), f"{NEW}window_start")
+    brought = replaced.agg(F.first("last").alias("last"), bringing.alias("by")).select(
+        *pipeline.key,
+        *RESULT_BOUNDS,
+        "last",
+        F.col(f"by.{NEW}timing").alias("timing"),
+        F.lit(0).alias("pane_index"),
+        F.col(f"by.{NEW}is_final").alias("is_final"),
+    )
+    emptied = _emptied(gone, now, partials=of_apart, pipeline=pipeline).select(
+        *pipeline.key,
+        *RESULT_BOUNDS,
+        "last",
+        F.when(_is_due(pipeline, publication), F.lit("LATE")).otherwise(F.lit("EARLY")).alias("timing"),
+        (F.col("last.pane_index") + 1).alias("pane_index"),
+        F.lit(False).alias("is_final"),
+    )
+    return _as_panes(brought.unionByName(emptied), pipeline, restated=publication.restated)
+
+
+def _is_due(pipeline: Pipeline, publication: Publication) -> Column:
+    reached_us = by_window(session_windows(pipeline), lambda it: F.lit(publication.reached_us(it)))
+    return F.coalesce(F.unix_micros("window_end") <= reached_us, F.lit(False))
+
+
+def _as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> DataFrame:
+    said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count"]
+    return retracted.select(
+        *pipeline.key,
+        *RESULT_BOUNDS,
+        *[F.col(f"last.{name}").alias(name) for name in said],
+        F.lit("retract").alias("kind"),
+        "timing",
+        F.col("pane_index").cast("int").alias("pane_index"),
+        (F.col("pane_index") == 0).alias("is_first"),
+        "is_final",
+        F.lit(restated).alias("restated"),
+    )
+
+
+def _sharing(pairs: DataFrame, partials: DataFrame, *, pipeline: Pipeline) -> DataFrame:
+    """The pairs that have events in common: a partial session inside both, where there is one an instant."""
+    in_both = _holds(PART, pipeline) & _inside(PART, NEW)
+    apart = pairs.where(_is_apart(pipeline)).join(partials, on=in_both, how="left_semi")
+    return pairs.where(~_is_apart(pipeline)).unionByName(apart)
+
+
+def _emptied(gone: DataFrame, now: DataFrame, *, partials: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Of the sessions that are gone those whose events are in no other."""
+    apart = gone.where(_is_apart(pipeline)).join(partials, on=_holds(PART, pipeline), how="left_anti")
+    others = gone.where(~_is_apart(pipeline)).join(now, on=_overlap(NEAR, pipeline), how="left_anti")
+    return others.unionByName(apart)
+
+
+def _is_apart(pipeline: Pipeline) -> Column:
+    return is_apart(session_windows(pipeline))
+
+
+def _holds(prefix: str, pipeline: Pipeline) -> Column:
+    """Whether a session holds what has a prefix."""
+    inside = (F.col(f"{prefix}window_start") >= F.col("window_start")) & (
+        F.col(f"{prefix}window_end") <= F.col("window_end")
+    )
+    return same_place(prefix, (*pipeline.key, "window")) & inside
+
+
+def _inside(prefix: str, other: str) -> Column:
+    starts = F.col(f"{prefix}window_start") >= F.col(f"{other}window_start")
+    return starts & (F.col(f"{prefix}window_end") <= F.col(f"{other}window_end"))
+
+
+def _overlap(prefix: str, pipeline: Pipeline) -> Column:
+    """Whether two sessions overlap from their first event to their last."""
+    gap_us = by_window(session_windows(pipeline), lambda it: F.lit(_after_last_us(it)))
+    start_us, end_us = F.unix_micros("window_start"), F.unix_micros("window_end")
+    other_start_us = F.unix_micros(f"{prefix}window_start")
+    other_end_us = F.unix_micros(f"{prefix}window_end")
+    overlap = (other_start_us <= end_us - gap_us) & (start_us <= other_end_us - gap_us)
+    return same_place(prefix, (*pipeline.key, "window")) & overlap
+
+
+def _after_last_us(window: Window) -> int:
+    """How long before its end the last event of a session is: of a custom one it may be the last instant."""
+    return window.shape.gap_us if isinstance(window.shape, Session) else 1
