@@ -22,7 +22,7 @@ from pipelines.accumulate.placing import (
 from pipelines.aggregates import accumulate_columns, combine_columns, event_values, part_columns
 from pipelines.ingest import is_accepted
 from pipelines.ingest.events import ARRIVAL_US, EVENT_US, SUBSTREAM
-from pipelines.ingest.fate import DIMINISHED, FATE, LATE, QUARANTINED, UNCLAIMED, passes
+from pipelines.ingest.fate import DIMINISHED, DUPLICATE, FATE, LATE, QUARANTINED, UNCLAIMED, passes
 from pipelines.spec import Pipeline
 from pipelines.windows import Grid, grids_of
 
@@ -70,13 +70,15 @@ def _with_end(states: DataFrame, grid: Grid) -> DataFrame:
 def tally_states() -> list[Column]:
     """Aggregate expressions over the states of `accumulate`, so that events are counted once they are few.
 
-    `ingested, late, quarantined` count the batch's own rows, `unclaimed` those that no time puts into any
-    batch, `losing` the events that at least one window lost; and the newest times of all that passed.
+    `ingested, late, duplicates, quarantined` count the batch's own rows, `unclaimed` those that no time
+    puts into any batch, `losing` the events that at least one window lost; and the newest times of all that
+    passed.
     """
     fate = F.col(FATE)
     counts = {
         "ingested": fate != UNCLAIMED,
         "late": fate == LATE,
+        "duplicates": fate == DUPLICATE,
         "quarantined": fate == QUARANTINED,
         "unclaimed": fate == UNCLAIMED,
         "losing": (fate == DIMINISHED) | (fate == LATE),

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from pipelines.cli.manual import COMMANDS, ENVIRONMENT, NOT_BUILT, Page
+from pipelines.cli.manual import COMMANDS, ENVIRONMENT, Page
 from pipelines.cli.steps import STAGES
 from pipelines.errors import CorrectTheCall
 
@@ -27,6 +27,7 @@ class Arguments(argparse.Namespace):
     stage: str
     source: str | None
     table: str
+    what: str
     since: str | None
     until: str | None
     every: str | None
@@ -51,8 +52,6 @@ class Parser(argparse.ArgumentParser):
 
 def read_arguments(words: Sequence[str]) -> Arguments:
     """What the words say. Leaves, with the page asked for, at `--help`."""
-    if words and words[0] in NOT_BUILT:
-        raise CorrectTheCall(f"`sash {words[0]}` is not built yet; there are {', '.join(COMMANDS)}")
     return _parser().parse_args(words or ["--help"], namespace=Arguments())
 
 
@@ -108,17 +107,42 @@ def _add_options(command: Parser, name: str) -> None:
             command.add_argument("--source", metavar="NAME", help="accumulate this source alone")
             _add_batch(command, required=True)
             _add_flags(command)
+        case "plan":
+            _add_batch(command, required=False)
+            _add_flags(command)
+            command.set_defaults(every=None)
+            command.add_argument("--format", choices=("text", "json"), default="text", help="text or json")
+        case "abandon":
+            _add_batch(command, required=True)
+        case "replay":
+            kinds = ("late", "quarantine")
+            command.add_argument("what", metavar="WHAT", choices=kinds, help=", ".join(kinds))
+            _add_batch(command, required=False)
+            _add_wait(command)
+        case "follow":
+            command.add_argument(
+                "--every",
+                metavar="DURATION",
+                required=True,
+                help="how long a batch is at least",
+            )
+            command.add_argument(
+                "--from",
+                dest="since",
+                metavar="INSTANT",
+                help="where to begin, if nothing has run",
+            )
         case "show":
-            command.add_argument(
-                "table", metavar="TABLE", help="windows, panes, runs, …: any other name lists them"
-            )
-            command.add_argument("--where", metavar="SQL", help="a predicate over a row's columns")
-            command.add_argument(
-                "--limit", metavar="N", type=_whole, help="at most N rows; 20 where --format is table"
-            )
-            command.add_argument(
-                "--format", choices=FORMATS, default="table", help="table, csv or json lines"
-            )
+            _add_choice_of_rows(command)
+
+
+def _add_choice_of_rows(command: Parser) -> None:
+    command.add_argument("table", metavar="TABLE", help="windows, panes, runs, …: any other name lists them")
+    command.add_argument("--where", metavar="SQL", help="a predicate over a row's columns")
+    command.add_argument(
+        "--limit", metavar="N", type=_whole, help="at most N rows; 20 where --format is table"
+    )
+    command.add_argument("--format", choices=FORMATS, default="table", help="table, csv or json lines")
 
 
 def _add_batch(command: Parser, *, required: bool) -> None:
@@ -144,8 +168,12 @@ def _add_flags(command: Parser) -> None:
         "--replace", action="store_true", help="take the place of older batches that it covers"
     )
     command.add_argument("--ignore-lateness", action="store_true", help="judge no event late")
-    command.add_argument("--wait", action="store_true", help="wait while another batch is unfinished")
+    _add_wait(command)
     command.add_argument("--rebuild", action="store_true", help="not built yet")
+
+
+def _add_wait(command: Parser) -> None:
+    command.add_argument("--wait", action="store_true", help="wait while another batch is unfinished")
 
 
 def _whole(text: str) -> int:

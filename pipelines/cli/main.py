@@ -5,10 +5,11 @@ A command is imported when it is asked for, so that none pays for what another n
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pipelines.cli.arguments import Arguments, read_arguments
 from pipelines.cli.told import told
@@ -39,19 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Arguments) -> None:
-    match arguments.command:
-        case "validate":
-            from pipelines.cli.validate import validate as command
-        case "explain":
-            from pipelines.cli.explain import explain as command
-        case "run":
-            from pipelines.cli.run import run as command
-        case "stage":
-            from pipelines.cli.stage import stage as command
-        case "status":
-            from pipelines.cli.status import status as command
-        case _:
-            from pipelines.cli.show import show as command
+    name = arguments.command
+    module = importlib.import_module(f"pipelines.cli.{name}")
+    command: Callable[[Arguments], None] = getattr(module, name)
     command(arguments)
 
 

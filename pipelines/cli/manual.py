@@ -114,12 +114,70 @@ are, text and instants in single quotes.""",
 """,
 )
 
+PLAN = Page(
+    summary="tells what a run would do, and touches nothing",
+    description="""Tells what a run of a batch would read, compute, replace and publish, and whether a check
+would stop it. It is found out by running the batch on clones of the tables, which costs
+what the run costs and is exactly what it does. The flags are those of `sash run`.""",
+    examples="""
+  sash plan dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15
+  sash plan dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15 --format json
+""",
+)
+ABANDON = Page(
+    summary="gives an unfinished batch up, and undoes what it wrote",
+    description="""Gives up the batch that is unfinished: running, stopped by a check, or failed. The
+tables become what they were before it began, and other batches may run again. Whoever is
+still at work for it can write nothing any more. Its row stays in the ledger, as abandoned.""",
+    examples="""
+  sash abandon dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15
+""",
+)
+REPLAY = Page(
+    summary="takes in late events, or sends quarantined rows through again",
+    description="""Runs batches again: those that have late events, judging none of their events late, or
+those that have quarantined rows, once the spec, the expectations or the files are right.
+Each is a restatement: only windows that change are published again.
+
+--from and --to leave out batches that are not inside.""",
+    examples="""
+  sash replay dags/airport_traffic.yml late
+  sash replay dags/airport_traffic.yml quarantine --from 2013-01-01 --to 2013-02-01
+""",
+)
+FOLLOW = Page(
+    summary="runs micro-batches as time goes on, in one session",
+    description="""Runs a batch every so often, in one session: each takes what has arrived since the batch
+before it, up to now. Ctrl-C between two batches ends it; in the middle of one, that batch
+is unfinished and the next start runs it again.
+
+The first batch begins where the newest one ended, else at --from, else at the spec's
+`schedule: {start: …}`, else now.""",
+    examples="""
+  sash follow dags/airport_traffic.yml --every 10s
+  sash follow dags/airport_traffic.yml --every 1min --from 2024-03-01
+""",
+)
+MAINTAIN = Page(
+    summary="keeps the tables small: compaction, old files, retention",
+    description="""Puts small files of each table together, deletes files that no version of the last week
+needs, and lets go what `retention` in the spec says: frames and sessions that have long
+closed, and the raw rows of late events. It may run beside a batch, and at any time again.""",
+    examples="""
+  sash maintain dags/airport_traffic.yml
+""",
+)
+
 COMMANDS = {
     "validate": VALIDATE,
     "explain": EXPLAIN,
     "run": RUN,
     "stage": STAGE,
+    "plan": PLAN,
+    "abandon": ABANDON,
+    "replay": REPLAY,
+    "follow": FOLLOW,
+    "maintain": MAINTAIN,
     "status": STATUS,
     "show": SHOW,
 }
-NOT_BUILT = ("plan", "abandon", "replay", "maintain", "follow")

@@ -36,20 +36,26 @@ FATES = ("accepted", "late", "quarantined", "duplicates")
 
 def run(arguments: Arguments) -> None:
     """Run the batches, tell how far it is, and sum up."""
-    began = time.monotonic()
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
     requests = requests_of(arguments, batches_of(arguments, pipeline, store=store))
     if arguments.final:
         confirm_final(pipeline, [request.batch for request in requests], yes=arguments.yes)
-    await_turn(pipeline, store, batch=requests[0].batch, replace=arguments.replace, wait=arguments.wait)
+    carry_out(arguments, pipeline, store=store, requests=requests)
+
+
+def carry_out(arguments: Arguments, pipeline: Pipeline, *, store: str, requests: Sequence[Request]) -> None:
+    """Run what is asked, batch after batch in one session, tell how far it is, and sum up."""
+    began = time.monotonic()
+    first, wait = requests[0], arguments.wait
+    await_turn(pipeline, store, batch=first.batch, replace=first.replace, wait=wait)
     done: Counter[str] = Counter()
     with progress(len(requests), steps_of([source.name for source in pipeline.sources])) as told:
         site = Site(session_of(arguments), store, pipeline)
         for request in requests:
             told.begins(described(pipeline, store, batch=request.batch))
             try:
-                for report in _reports(site, request, wait=arguments.wait):
+                for report in _reports(site, request, wait=wait):
                     told.done(report)
                     done.update(report.counts if report.stage == "publish" else {})
             except KeyboardInterrupt as error:

@@ -6,6 +6,7 @@ the batch has exactly one fate, decided by the watermark before the batch alone,
 as it came.
 """
 
+from pipelines.ingest.duplicates import counted_ids, known_ids, with_duplicates
 from pipelines.ingest.events import ARRIVAL_US, EVENT_US, SUBSTREAM, to_events
 from pipelines.ingest.fate import (
     FATE,
@@ -27,8 +28,10 @@ __all__ = [
     "FATE",
     "SUBSTREAM",
     "RowRule",
+    "counted_ids",
     "fated",
     "is_accepted",
+    "known_ids",
     "late_events",
     "not_yet_quarantined",
     "passes",
@@ -37,4 +40,5 @@ __all__ = [
     "tally",
     "to_events",
     "verify",
+    "with_duplicates",
 ]

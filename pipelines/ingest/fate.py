@@ -1,9 +1,10 @@
 """The fate of every event of a batch, and the rows that are kept because they do not count.
 
 A row that breaks a built-in rule or a rule marked `quarantine` is quarantined, or unclaimed where in
-addition no time puts it into any batch. Of the others, one that no window keeps is late. All the rest is
-accepted, diminished where some of its windows had closed. The watermark is the one before the batch, so
-nothing in a batch makes a row of it late.
+addition no time puts it into any batch. Of the others, one whose id came before is a duplicate
+(`duplicates.py`), one that no window keeps is late. All the rest is accepted, diminished where some of its
+windows had closed. The watermark is the one before the batch, so nothing in a batch makes a row of it
+late.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pipelines.windows import held_missed, judging_us, windows_kept, windows_mis
 
 FATE = "_fate"
 RULES = "_rules"
-ACCEPTED, DIMINISHED, LATE, QUARANTINED, UNCLAIMED = range(5)
+ACCEPTED, DIMINISHED, LATE, DUPLICATE, QUARANTINED, UNCLAIMED = range(6)
 """Numbers, for to aggregate by text is many times slower; in this order, so that ranges of them have a
 meaning. A diminished event is accepted, but some of its windows had closed.
 """
@@ -47,8 +48,8 @@ def fated(
 
 
 def passes() -> Column:
-    """Whether an event got past all rules, be it late or not."""
-    return F.col(FATE) < QUARANTINED
+    """Whether an event got past all rules and repeats none, be it late or not."""
+    return F.col(FATE) < DUPLICATE
 
 
 def is_accepted() -> Column:
@@ -113,7 +114,7 @@ def quarantined_rows(fated_events: DataFrame) -> DataFrame:
         text = F.to_json(F.struct(F.col(UNREADABLE).alias("unreadable")))
         record = F.when(F.col(UNREADABLE).isNotNull(), text).otherwise(record)
     claimed = (F.col(FATE) == QUARANTINED).alias("is_claimed")
-    kept_out = fated_events.where(~passes())
+    kept_out = fated_events.where(F.col(FATE) >= QUARANTINED)
     return kept_out.select(record.alias("record"), F.col(RULES).alias("rules"), claimed)
 
 

@@ -14,7 +14,6 @@ from pipelines.spec.model import Panes, Pipeline, Retention, Schedule, Window
 from pipelines.spec.operations import read_aggregates
 from pipelines.spec.shapes import read_panes, read_windows
 from pipelines.spec.sources import SourceTimes, read_sources
-from pipelines.spec.unbuilt import not_built_yet
 from pipelines.spec.yaml import Located, read_yaml
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -38,7 +37,7 @@ def read_pipeline(located: Located, *, path: Path, home: Path) -> Pipeline:
     document = Fields(located, "", problems=problems)
     pipeline = _pipeline(document, path, home=home, problems=problems)
     document.close()
-    for line, problem in (*problems_between(pipeline, document), *not_built_yet(pipeline, document)):
+    for line, problem in problems_between(pipeline, document):
         problems.add(line, problem)
     if len(problems):
         raise CorrectTheSpec(path.name, problems.told())

@@ -27,23 +27,18 @@ from pipelines.accumulate import (
 )
 from pipelines.errors import RunAgain
 from pipelines.ingest import (
-    fated,
-    late_events,
-    not_yet_quarantined,
-    quarantined_rows,
-    read_rows,
+    RowRule,
     tally,
-    to_events,
 )
 from pipelines.ingest.watermark import Seen
 from pipelines.spec import Source
 from pipelines.stages.gates import event_rules
+from pipelines.stages.keeping import lane, put, write_ids, write_late, write_quarantine
 from pipelines.stages.site import Work
+from pipelines.stages.sourcing import source_events
 from pipelines.stages.watermarks import write_progress
-from pipelines.store.ledger import Done, note, still_mine
+from pipelines.store.ledger import Done, note
 from pipelines.store.rows import from_rows
-from pipelines.store.sql import is_inside, on_days_of, text
-from pipelines.store.writes import append, replace
 from pipelines.windows import grids_of, session_windows
 
 Counts = dict[str, int]
@@ -52,13 +47,22 @@ Counts = dict[str, int]
 def accumulate_source(work: Work, source: Source) -> Counts:
     """Accumulate one source; returns the counts of its rows by fate, and of its row rules."""
     rules = [rule for _, rule in event_rules(work.site)]
-    rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
-    events = fated(
-        to_events(rows, source, batch=work.batch),
-        work.pipeline,
-        watermark_us=work.judged_by_us,
-        rules=rules,
-    )
+    events = source_events(work, source, rules=rules)
+    if source.event_id is not None:
+        # Looked at twice: for the states, and for the ids that are to be remembered.
+        events = events.persist()
+    try:
+        counts = _accumulate(work, source, events=events, rules=rules)
+        write_ids(work, source, events=events)
+        counts["late_rows"] = write_late(work, source, events=events, losing=counts["losing"])
+        write_quarantine(work, source, events=events, counts=counts)
+    finally:
+        events.unpersist()
+    return _conserved(work, source, counts=counts)
+
+
+def _accumulate(work: Work, source: Source, *, events: DataFrame, rules: Sequence[RowRule]) -> Counts:
+    """Write the partials and the watermarks of the source; returns what was counted on the way."""
     passing, accumulated = Observation(), Observation()
     # What looks at every event costs most, so only rules are counted there.
     states = accumulate(
@@ -83,9 +87,7 @@ def accumulate_source(work: Work, source: Source) -> Counts:
     if len(grids_of(work.pipeline)) == 1 and "frames" in written:
         # Every event is in one frame, so what was written says it too.
         counts["accepted"] = written["frames"][1]
-    counts["late_rows"] = _write_late(work, source, events=events, losing=counts["losing"])
-    _write_quarantine(work, source, events=events, counts=counts)
-    return _conserved(work, source, counts=counts)
+    return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +118,7 @@ def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[st
     else:
         replacing = _beside_earlier(work, source, every=every)
     for one, rows in zip(every, replacing, strict=True):
-        _put(work, source, table=one.table, rows=rows)
+        put(work, source, table=one.table, rows=rows)
         rows.unpersist()
     counted = {one.what: one.counting.get for one in every}
     return {what: (int(found["rows"]), int(found["events"] or 0)) for what, found in counted.items()}
@@ -132,7 +134,7 @@ def _beside_earlier(work: Work, source: Source, *, every: Sequence[_Partials]) -
     """The partials with those that vanished, after noting how many differ from what stands there."""
     replacing, differing = [], 0
     for one in every:
-        earlier = work.tables.read(one.table).where(_lane(work, source))
+        earlier = work.tables.read(one.table).where(lane(work, source))
         rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
         differences = changed(rows, earlier, pipeline=work.pipeline, bounds=one.bounds)
         differing += from_rows(differences)[0].changed
@@ -156,50 +158,7 @@ def _seen(source: Source, states: DataFrame, *, tallied: Mapping[str, int | None
     return [Seen(substream=None, newest_event_us=event_us, newest_arrival_us=arrival_us)]
 
 
-def _write_late(work: Work, source: Source, *, events: DataFrame, losing: int) -> int:
-    watermark_us = work.judged_by_us
-    if losing == 0 and work.run.is_first:
-        return 0
-    counting = Observation()
-    searched = events if losing else events.limit(0)
-    lost = late_events(searched, work.pipeline.windows, watermark_us=watermark_us or 0)
-    judged = lost.withColumn("watermark", F.timestamp_micros(F.lit(watermark_us).cast("bigint")))
-    _put(work, source, table="late_events", rows=judged.observe(counting, F.count(F.lit(1)).alias("rows")))
-    return int(counting.get["rows"])
-
-
-def _write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: Counts) -> None:
-    """Keep the broken rows, and count those that no time puts into a batch to this one, unless an earlier
-    one had them.
-    """
-    claimed, unclaimed = counts["quarantined"], counts.pop("unclaimed")
-    if claimed == unclaimed == 0 and work.run.is_first:
-        return
-    rows = quarantined_rows(events if claimed or unclaimed else events.limit(0))
-    if unclaimed:
-        others = work.tables.read("quarantine").where(
-            f"source = {text(source.name)} AND NOT {is_inside(work.batch)}"
-        )
-        mine = not_yet_quarantined(rows.where(~F.col("is_claimed")), others)
-        rows = rows.where("is_claimed").unionByName(mine)
-    counting = Observation()
-    counted = rows.observe(
-        counting, F.count(F.lit(1)).alias("rows"), F.count_if("is_claimed").alias("claimed")
-    )
-    _put(work, source, table="quarantine", rows=counted)
-    written = counting.get
-    if written["claimed"] != claimed:
-        raise RunAgain(
-            f"source `{source.name}`, batch {work.batch}: {claimed} rows were to be quarantined, "
-            f"{written['claimed']} were found "
-            "again: the input changed while it was read; run the batch again"
-        )
-    counts["ingested"] += written["rows"] - claimed
-    counts["quarantined"] = written["rows"]
-
-
 def _conserved(work: Work, source: Source, *, counts: Counts) -> Counts:
-    counts.setdefault("duplicates", 0)
     fates = {name: counts[name] for name in ("accepted", "late", "quarantined", "duplicates")}
     if counts["ingested"] != sum(fates.values()):
         listed = " + ".join(f"{value} {name}" for name, value in fates.items())
@@ -209,25 +168,3 @@ def _conserved(work: Work, source: Source, *, counts: Counts) -> Counts:
             f"{sum(fates.values())}: the input changed while it was read; run the batch again"
         )
     return counts
-
-
-def _put(work: Work, source: Source, *, table: str, rows: DataFrame) -> None:
-    """Write the rows of this source and batch in the place of those of an earlier attempt."""
-    written = rows.select(
-        "*",
-        F.lit(source.name).alias("source"),
-        F.timestamp_micros(F.lit(work.batch.start_us)).alias("batch_start"),
-        F.timestamp_micros(F.lit(work.batch.end_us)).alias("batch_end"),
-    )
-    fence = work.run.fence(f"{table}/{source.name}")
-    if work.run.is_first:
-        append(work.tables, table, rows=written, fence=fence)
-    else:
-        replace(work.tables, table, rows=written, where=_lane(work, source), fence=fence)
-    # Delta skips the write of an attempt that was taken over without a word, and nothing was observed then.
-    still_mine(work.tables, work.run)
-
-
-def _lane(work: Work, source: Source) -> str:
-    """What this source wrote for the batch, and for those that the batch replaces."""
-    return f"source = {text(source.name)} AND {on_days_of(work.batch)} AND {is_inside(work.batch)}"

@@ -32,22 +32,25 @@ Counts = dict[str, int]
 def combine_batch(work: Work) -> Counts:
     """Combine what the batch touched; returns the counts of frames and sessions."""
     pass_events(work, accumulated(work))
-    counts = {"frames": _combine_frames(work)}
+    whose = is_batch(work.batch)
+    of_batch = work.tables.read("partial_frames").where(whose)
+    pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
+    counts = {"frames": combine_touched_frames(work, whose=whose)}
     if session_windows(work.pipeline):
-        counts["sessions"] = _combine_sessions(work)
+        counts["sessions"] = combine_touched_sessions(work, whose=whose)
     write_watermark(work)
     return counts
 
 
-def _combine_frames(work: Work) -> int:
-    of_batch = work.tables.read("partial_frames").where(is_batch(work.batch))
-    pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
-    days = days_of(of_batch, "frame_start")
+def combine_touched_frames(work: Work, *, whose: str, checked: bool = True) -> int:
+    """Combine anew the frames of the partial ones that a predicate tells; returns how many were written."""
+    partials = work.tables.read("partial_frames")
+    days = days_of(partials.where(whose), "frame_start")
     if not days:
         return 0
-    partials = work.tables.read("partial_frames").where(within(intervals_of(days), "frame_start"))
-    frames = combine(partials.withColumn(TOUCHED, F.expr(is_batch(work.batch))), work.pipeline)
-    if work.site.suite.at("frames"):
+    near = partials.where(within(intervals_of(days), "frame_start"))
+    frames = combine(near.withColumn(TOUCHED, F.expr(whose)), work.pipeline)
+    if checked and work.site.suite.at("frames"):
         frames = frames.persist()
         pass_stage(work, "frames", candidates=frames.where("event_count > 0"))
     place = Place(on=(*work.pipeline.key, "grid", "frame_start", "frame_end"), days=days)
@@ -56,14 +59,16 @@ def _combine_frames(work: Work) -> int:
     return written
 
 
-def _combine_sessions(work: Work) -> int:
+def combine_touched_sessions(work: Work, *, whose: str, checked: bool = True) -> int:
+    """Build anew the sessions around partial ones that a predicate tells; returns how many were written."""
     windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
     stand = standing(work.tables.read("sessions"), windows, watermark_us=work.judged_by_us)
-    touched = partials.where(is_batch(work.batch))
+    touched = partials.where(whose)
     around = areas(touched, stand, windows=windows, key=work.pipeline.key).persist()
     rows = combine_sessions(partials, stand, windows=windows, areas=around, pipeline=work.pipeline).persist()
     try:
-        pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
+        if checked:
+            pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
         on = (*work.pipeline.key, "window", "window_start", "window_end")
         place = Place(on=on, days=days_of(rows, "window_start"))
         return merge(work.tables, "sessions", rows=rows, place=place, fence=work.run.fence("sessions"))

@@ -8,7 +8,7 @@ count as touched too, as far back as news can have waited.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -34,6 +34,7 @@ from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store.ledger import Run, noted, read_rows
 from pipelines.store.ledger_rows import first_started
+from pipelines.store.retention import kept_from_us
 from pipelines.store.sql import Instant, is_batch, text
 from pipelines.store.writes import days_of
 from pipelines.windows import merges
@@ -210,9 +211,17 @@ def _reached(work: Work) -> tuple[Reached, Reached]:
 
 
 def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
-    return concern_of(
-        window, before_us=reached.before_us, after_us=reached.after_us, restated=work.run.opening.restated
+    opening = work.run.opening
+    concern = concern_of(
+        window, before_us=reached.before_us, after_us=reached.after_us, restated=opening.restated
     )
+    kept_us = kept_from_us(
+        work.pipeline, watermark_us=opening.in_force_us, newest_end_us=opening.newest_end_us
+    )
+    if kept_us is None or not opening.restated:
+        return concern
+    # Of windows that reach further back some frames are gone: what was published of them stands.
+    return replace(concern, open_after_us=kept_us + concern.size_us)
 
 
 def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:

@@ -28,9 +28,10 @@ from pipelines.checks import (
     validate,
 )
 from pipelines.errors import LookAtTheData
-from pipelines.ingest import RowRule, fated, passes, read_rows, to_events
+from pipelines.ingest import RowRule, passes
 from pipelines.ingest.fate import as_read
 from pipelines.stages.site import Site, Work
+from pipelines.stages.sourcing import source_events
 from pipelines.store import small
 from pipelines.store.ledger import now_us
 from pipelines.store.rows import as_text
@@ -102,13 +103,7 @@ def _candidates(work: Work) -> DataFrame:
     rules = [rule for _, rule in event_rules(work.site)]
     of_sources = []
     for source in work.pipeline.sources:
-        rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
-        events = fated(
-            to_events(rows, source, batch=work.batch),
-            work.pipeline,
-            watermark_us=work.judged_by_us,
-            rules=rules,
-        )
+        events = source_events(work, source, rules=rules)
         of_sources.append(events.where(passes()).select(*as_read(events)))
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), of_sources)
 

@@ -11,8 +11,15 @@ from contextlib import contextmanager
 
 from pyspark.errors import AnalysisException
 
-from pipelines.errors import CorrectTheCall, CorrectTheSpec, LookAtTheData, WaitForTheBatch
+from pipelines.errors import (
+    ChooseAnotherBatch,
+    CorrectTheCall,
+    CorrectTheSpec,
+    LookAtTheData,
+    WaitForTheBatch,
+)
 from pipelines.ingest import verify
+from pipelines.intervals import show_instant
 from pipelines.spec import Pipeline, Source, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
 from pipelines.stages.combining import combine_batch
@@ -26,6 +33,7 @@ from pipelines.store.attempts import OPENING
 from pipelines.store.ledger import Done, Run, finish_stage, mark, open_run, read_rows
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening, opening_of
+from pipelines.store.retention import kept_from_us
 from pipelines.store.tables import ATTEMPTS, RUNS
 
 STAGES = ("accumulate", "combine", "finalise", "publish")
@@ -66,9 +74,20 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     def opens(rows: list[LedgerRow]) -> Opening:
         return opening_of(rows, request.batch, fingerprint=fingerprint, replace=request.replace)
 
-    if opens(read_rows(site.tables)).status is None:
+    opening = opens(read_rows(site.tables))
+    _refuse_beyond_retention(site.pipeline, opening)
+    if opening.status is None:
         _prepare(site)
     return open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
+
+
+def _refuse_beyond_retention(pipeline: Pipeline, opening: Opening) -> None:
+    kept_us = kept_from_us(pipeline, watermark_us=opening.in_force_us, newest_end_us=opening.newest_end_us)
+    if opening.restated and kept_us is not None and opening.batch.end_us <= kept_us:
+        raise ChooseAnotherBatch(
+            f"batch {opening.batch} is older than what `retention` keeps, which begins at "
+            f"{show_instant(kept_us)}: its frames may be gone. Run a newer one, or let retention be longer"
+        )
 
 
 def _prepare(site: Site) -> None:

@@ -33,7 +33,14 @@ def shapes_of(site: Site) -> Shapes:
     event = {
         name: kind for rows in events.values() for name, kind in _columns(rows.select(*as_read(rows))).items()
     }
-    return Shapes(key=columns["key"], parts=columns["parts"], results=columns["results"], event=event)
+    ids = [name for source in site.pipeline.sources if source.event_id for name in source.event_id.of]
+    return Shapes(
+        key=columns["key"],
+        parts=columns["parts"],
+        results=columns["results"],
+        event=event,
+        event_id={name: event[name] for name in ids},
+    )
 
 
 def _no_events(site: Site, source: Source) -> DataFrame:

@@ -13,7 +13,7 @@ from pipelines.checks import Suite, load_suite
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
 from pipelines.store.ledger import Run
-from pipelines.store.tables import Store
+from pipelines.store.tables import Folder, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,12 @@ class Request:
     ignore_lateness: bool = False
 
 
+def folder_of(store: str, pipeline: Pipeline) -> Folder:
+    """Where the tables of a pipeline lie in a store."""
+    root = store if "://" in store else str(Path(store).resolve())
+    return Folder(root=f"{root.rstrip('/')}/{pipeline.name}")
+
+
 @dataclass(frozen=True)
 class Site:
     """A session, the store's folder or URI, and the pipeline that runs there."""
@@ -41,8 +47,7 @@ class Site:
 
     @cached_property
     def tables(self) -> Store:
-        root = self.store if "://" in self.store else str(Path(self.store).resolve())
-        return Store(self.spark, f"{root.rstrip('/')}/{self.pipeline.name}")
+        return Store(root=folder_of(self.store, self.pipeline).root, spark=self.spark)
 
     @cached_property
     def suite(self) -> Suite:

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from pipelines.intervals import Interval
 from pipelines.store import small
-from pipelines.store.tables import Store
+from pipelines.store.tables import Folder
 
 What = Literal["begun", "noted", "finished"]
 OPENING = "open"
@@ -48,7 +48,7 @@ class Attempt:
         return (self.batch, self.revision) == (batch, revision)
 
 
-def begin(store: Store, begun: Attempt) -> tuple[Attempt, bool]:
+def begin(store: Folder, begun: Attempt) -> tuple[Attempt, bool]:
     """Take the next number.
 
     Also tells whether an earlier attempt at the batch may have written in the same lanes.
@@ -69,18 +69,18 @@ def begin(store: Store, begun: Attempt) -> tuple[Attempt, bool]:
     return small.retried(commit, "attempts")
 
 
-def add(store: Store, attempt: Attempt) -> None:
+def add(store: Folder, attempt: Attempt) -> None:
     """Write down what happened in an attempt."""
     small.retried(lambda: small.append(small.open_table(store, "attempts"), [_row(attempt)]), "attempts")
 
 
-def read(store: Store) -> list[Attempt]:
+def read(store: Folder) -> list[Attempt]:
     """All that happened at the batch that is being run, oldest attempt first."""
     rows = small.read(small.open_table(store, "attempts"))
     return sorted((_of(row) for row in rows), key=lambda one: (one.attempt, one.at_us))
 
 
-def is_taken_over(store: Store, mine: Attempt) -> bool:
+def is_taken_over(store: Folder, mine: Attempt) -> bool:
     """Whether a newer attempt writes in the same lanes, or the batch is done."""
     everything = read(store)
     if not any(one.attempt == mine.attempt for one in everything):

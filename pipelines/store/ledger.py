@@ -21,7 +21,7 @@ from pipelines.store.attempts import Attempt, What
 from pipelines.store.fence import Fence
 from pipelines.store.ledger_rows import LedgerRow, Status, Value
 from pipelines.store.opening import Opening
-from pipelines.store.tables import Store
+from pipelines.store.tables import Folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +48,13 @@ class Run:
         return Fence(lane=lane, attempt=self.begun.attempt)
 
 
-def read_rows(store: Store) -> list[LedgerRow]:
+def read_rows(store: Folder) -> list[LedgerRow]:
     """All rows of the ledger."""
     return _rows(small.read(small.open_table(store, "runs")))
 
 
 def open_run(
-    store: Store,
+    store: Folder,
     opens: Callable[[list[LedgerRow]], Opening],
     *,
     fingerprint: str,
@@ -99,30 +99,30 @@ class Done:
     seconds: float = 0.0
 
 
-def finish_stage(store: Store, run: Run, *, done: Done) -> None:
+def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
     """Write down what a stage did. Raises `WaitForTheBatch` if the attempt has been taken over meanwhile."""
     still_mine(store, run)
     _write_down(store, run, what="finished", done=done)
 
 
-def note(store: Store, run: Run, *, done: Done) -> None:
+def note(store: Folder, run: Run, *, done: Done) -> None:
     """Write down what a later attempt at the same revision has to know, whether or not this one ends well."""
     _write_down(store, run, what="noted", done=done)
 
 
-def noted(store: Store, run: Run, *, name: str) -> int:
+def noted(store: Folder, run: Run, *, name: str) -> int:
     """The sum of a count over all notes of this revision, by whatever attempt."""
     of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
     return sum(one.counts.get(name, 0) for one in of_run if one.what == "noted")
 
 
-def finished_stages(store: Store, run: Run) -> list[Attempt]:
+def finished_stages(store: Folder, run: Run) -> list[Attempt]:
     """What the newest attempt at each stage and source of the run did."""
     of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
     return list({(one.stage, one.source): one for one in of_run if one.what == "finished"}.values())
 
 
-def still_mine(store: Store, run: Run) -> None:
+def still_mine(store: Folder, run: Run) -> None:
     """Raise `WaitForTheBatch` if a newer attempt has taken over what this one does."""
     if attempts.is_taken_over(store, run.begun):
         raise WaitForTheBatch(
@@ -132,7 +132,7 @@ def still_mine(store: Store, run: Run) -> None:
         )
 
 
-def close_run(store: Store, run: Run, *, row: LedgerRow) -> None:
+def close_run(store: Folder, run: Run, *, row: LedgerRow) -> None:
     """Write the final row of a run that is still open; the batches that it covers no longer count then."""
 
     def changes(rows: list[LedgerRow]) -> list[LedgerRow]:
@@ -141,7 +141,7 @@ def close_run(store: Store, run: Run, *, row: LedgerRow) -> None:
     _change(store, run, changes=changes)
 
 
-def mark(store: Store, run: Run, *, status: Status) -> None:
+def mark(store: Folder, run: Run, *, status: Status) -> None:
     """Say that the run has stopped or failed, unless another attempt goes on with it."""
     if not attempts.is_taken_over(store, run.begun):
         _change(
@@ -151,7 +151,16 @@ def mark(store: Store, run: Run, *, status: Status) -> None:
         )
 
 
-def forget(store: Store, run: Run) -> None:
+def abandon_run(store: Folder, run: Run) -> None:
+    """Say that a batch that is open has been given up."""
+    _change(
+        store,
+        run,
+        changes=lambda rows: [replace(one, status="abandoned") for one in rows if _is_open(one, run)],
+    )
+
+
+def forget(store: Folder, run: Run) -> None:
     """Take back the row of a run that changed nothing."""
 
     def commit() -> None:
@@ -167,12 +176,12 @@ def now_us() -> int:
     return to_us(datetime.now(UTC))
 
 
-def _write_down(store: Store, run: Run, *, what: What, done: Done) -> None:
+def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
     happened = replace(run.begun, what=what, stage=done.stage, source=done.source, at_us=now_us())
     attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds))
 
 
-def _change(store: Store, run: Run, *, changes: Callable[[list[LedgerRow]], list[LedgerRow]]) -> None:
+def _change(store: Folder, run: Run, *, changes: Callable[[list[LedgerRow]], list[LedgerRow]]) -> None:
     def commit() -> None:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))

@@ -15,6 +15,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.schema import PrimitiveType
 
 from pipelines.errors import CorrectTheCall
+from pipelines.intervals import Interval
 from pipelines.store.ledger_rows import LedgerRow
 
 KEY = "the key"
@@ -28,6 +29,7 @@ NEWEST_FIRST: Mapping[str, tuple[str, ...]] = {
     "sessions": ("window_start DESC", "window"),
     "panes": ("window_start DESC", "window_end DESC", "window", KEY, "pane_index", "kind DESC"),
     "windows": ("window_start DESC", "window"),
+    "event_ids": ("batch_start DESC", "source"),
     "late_events": ("batch_start DESC", "source"),
     "quarantine": ("batch_start DESC", "source"),
     "checks": ("batch_start DESC", "revision DESC", "stage", "expectation"),
@@ -77,6 +79,18 @@ def read_table(
     columns = ", ".join(f'"{field.name}"' for field in shown)
     some = "" if limit is None else f" LIMIT {limit}"
     return _matching(opened, f"SELECT {columns}", where=where, rest=f" ORDER BY {order}{some}")
+
+
+def rows_by_batch(store: str, pipeline_name: str, *, table: str) -> dict[Interval, int]:
+    """How many rows of a table each batch has; a batch without is not among them."""
+    counted = _answer(
+        _open(store, pipeline_name, table=table),
+        'SELECT batch_start, batch_end, count(*) AS "rows" FROM rows GROUP BY batch_start, batch_end',
+    )
+    return {
+        Interval(row["batch_start"], row["batch_end"]): row["rows"]
+        for row in in_microseconds(counted).to_pylist()
+    }
 
 
 def count_rows(store: str, pipeline_name: str, *, table: str, where: str | None = None) -> int:

@@ -20,7 +20,7 @@ from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import from_us
 from pipelines.store.fence import Fence
 from pipelines.store.reader import in_microseconds
-from pipelines.store.tables import PARTITIONED_BY, Columns, Store, properties, schema_of
+from pipelines.store.tables import PARTITIONED_BY, Columns, Folder, properties, schema_of
 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
 Values = Mapping[str, Value]
@@ -31,7 +31,7 @@ ONCE = CommitProperties(max_commit_retries=0)
 Returned = TypeVar("Returned")
 
 
-def create(store: Store, table: str, *, columns: Columns) -> None:
+def create(store: Folder, table: str, *, columns: Columns) -> None:
     """Make a table unless it is there. Any table: also the large ones, which Spark then writes."""
     partitions = list(PARTITIONED_BY[table])
     whole = {**columns, "day": DateType()} if "day" in partitions else columns
@@ -50,7 +50,7 @@ def read(opened: DeltaTable, *, where: list[tuple[str, str, date]] | None = None
     return list(in_microseconds(rows).to_pylist(maps_as_pydicts="strict"))
 
 
-def open_table(store: Store, table: str) -> DeltaTable:
+def open_table(store: Folder, table: str) -> DeltaTable:
     """The table as it now is."""
     return DeltaTable(location(store, table))
 
@@ -65,7 +65,7 @@ def overwrite(opened: DeltaTable, rows: Iterable[Values]) -> None:
     write_deltalake(opened, to_arrow(opened, rows), mode="overwrite", commit_properties=ONCE)
 
 
-def put(store: Store, table: str, *, rows: Sequence[Values], where: str, fence: Fence) -> None:
+def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence: Fence) -> None:
     """Put rows in the place of those that match `where`, once per attempt; the rows have to match it too."""
 
     def commit() -> None:
@@ -118,6 +118,6 @@ def _dated(row: Values) -> Values:
     return {**row, "day": from_us(int(str(row["batch_start"]))).date()} if "batch_start" in row else row
 
 
-def location(store: Store, table: str) -> str:
+def location(store: Folder, table: str) -> str:
     """The table's address as delta-rs writes it: Spark says `s3a` where all others say `s3`."""
     return store.path(table).replace("s3a://", "s3://", 1)

@@ -87,6 +87,7 @@ PARTITIONED_BY = {
     "watermarks": ("source", "day"),
     "panes": ("day",),
     "windows": ("day",),
+    "event_ids": ("source", "day"),
     "late_events": ("source", "day"),
     "quarantine": ("source", "day"),
     "checks": ("day",),
@@ -117,6 +118,7 @@ class Shapes:
     parts: Columns
     results: Columns
     event: Columns
+    event_id: Columns
 
     def tables(self) -> dict[str, Columns]:
         """Every table with its columns, in order, without `day`."""
@@ -137,18 +139,29 @@ class Shapes:
             "late_events": {**self.event, **LOSS, "source": TEXT, **BATCH},
             "quarantine": QUARANTINE,
             "checks": CHECKS,
+            **({"event_ids": self._event_ids} if self.event_id else {}),
         }
 
+    @property
+    def _event_ids(self) -> Columns:
+        return {**self.event_id, "arrival_time": INSTANT, "source": TEXT, **BATCH}
 
-@dataclass(frozen=True, slots=True)
-class Store:
+
+@dataclass(frozen=True, kw_only=True)
+class Folder:
     """Where a pipeline's tables lie: `root` is `<store>/<pipeline>`, a path or URI that Spark can write."""
 
-    spark: SparkSession
     root: str
 
     def path(self, table: str) -> str:
         return f"{self.root}/{table}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store(Folder):
+    """The tables of a pipeline and the session that reads and writes the large ones."""
+
+    spark: SparkSession
 
     def read(self, table: str) -> DataFrame:
         """A table as it now is, with `day`."""

@@ -23,7 +23,7 @@ DAY = 86_400_000_000
 
 @pytest.fixture
 def store(spark: SparkSession, tmp_path: Path) -> Store:
-    made = Store(spark, str(tmp_path / "pipeline"))
+    made = Store(root=str(tmp_path / "pipeline"), spark=spark)
     small.create(made, "runs", columns=RUNS)
     small.create(made, "attempts", columns=ATTEMPTS)
     small.create(made, "checks", columns=CHECKS)

@@ -1,0 +1,20 @@
+"""`sash abandon`: gives an unfinished batch up. No Spark is needed: Delta's own history undoes it."""
+
+from __future__ import annotations
+
+from pipelines.cli.arguments import Arguments
+from pipelines.cli.batches import interval_of
+from pipelines.cli.place import pipeline_of, store_of
+from pipelines.errors import CorrectTheCall
+from pipelines.stages.abandoning import abandon_batch
+from pipelines.stages.site import folder_of
+
+
+def abandon(arguments: Arguments) -> None:
+    """Undo the batch, and print what it was."""
+    pipeline = pipeline_of(arguments)
+    batch = interval_of(arguments)
+    if batch is None:
+        raise CorrectTheCall("say which batch, with --from and --to; `sash status` tells which it is")
+    row = abandon_batch(folder_of(store_of(arguments, pipeline), pipeline), pipeline, batch=batch)
+    print(f"batch {batch}, which was {row.status}, is abandoned: the tables are as they were before it began")

@@ -1,0 +1,80 @@
+"""`sash follow`: micro-batches as time goes on, in one session.
+
+Each batch takes what has arrived since the one before it, up to now; it ends at a whole multiple of
+`--every`, so that batches meet wherever they are cut.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from pipelines.cli.arguments import Arguments
+from pipelines.cli.batches import await_turn, duration_of, instant_of
+from pipelines.cli.place import pipeline_of, store_of
+from pipelines.cli.run import interrupted
+from pipelines.cli.session import session_of
+from pipelines.errors import CorrectTheCall
+from pipelines.intervals import Interval, floor_to, to_us
+from pipelines.spec import Pipeline
+from pipelines.stages import Request, Site, run_batch
+from pipelines.store.ledger_rows import newest, unfinished
+from pipelines.store.reader import read_ledger
+
+SECOND_US = 1_000_000
+
+
+def follow(arguments: Arguments) -> None:
+    """Run one batch after the other until Ctrl-C, a line for each."""
+    pipeline, every_us = pipeline_of(arguments), duration_of(arguments.every or "", "--every")
+    store = store_of(arguments, pipeline)
+    start_us = _start_us(arguments, pipeline, store=store, every_us=every_us)
+    site = Site(session_of(arguments), store, pipeline)
+    pending = unfinished(read_ledger(store, pipeline.name))
+    if pending is not None:
+        _run(arguments, site, batch=pending.batch)
+        start_us = max(start_us, pending.batch.end_us)
+    print(f"following {pipeline.name}, a batch every {arguments.every}; Ctrl-C ends it", flush=True)
+    while True:
+        end_us = floor_to(_now_us(), every_us)
+        if end_us <= start_us:
+            try:
+                time.sleep((every_us - _now_us() % every_us) / SECOND_US)
+            except KeyboardInterrupt:
+                print("no batch is unfinished")
+                return
+            continue
+        _run(arguments, site, batch=Interval(start_us, end_us))
+        start_us = end_us
+
+
+def _run(arguments: Arguments, site: Site, *, batch: Interval) -> None:
+    try:
+        await_turn(site.pipeline, site.store, batch=batch, replace=False, wait=False)
+        reports = list(run_batch(site, Request(batch=batch)))
+    except KeyboardInterrupt as error:
+        raise interrupted(arguments, batch) from error
+    seconds = sum(report.seconds for report in reports)
+    last = replace(reports[-1], seconds=seconds)
+    print(f"batch {batch}: {last.line}, {seconds:.1f} s in all", flush=True)
+
+
+def _start_us(arguments: Arguments, pipeline: Pipeline, *, store: str, every_us: int) -> int:
+    """Where the first batch begins."""
+    last = newest(read_ledger(store, pipeline.name))
+    if last is not None:
+        if arguments.since is not None:
+            raise CorrectTheCall(
+                f"--from {arguments.since}: batches have run up to {last.batch}; leave it out to go on there"
+            )
+        return last.batch.end_us
+    if arguments.since is not None:
+        return instant_of(arguments.since, "--from")
+    if pipeline.schedule is not None:
+        return pipeline.schedule.start_us
+    return floor_to(_now_us(), every_us)
+
+
+def _now_us() -> int:
+    return to_us(datetime.now(UTC))

@@ -1,0 +1,66 @@
+"""`sash plan`: what a run would read, compute, replace and publish, for people or for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from pipelines.cli.arguments import Arguments
+from pipelines.cli.batches import await_turn, batches_of
+from pipelines.cli.place import pipeline_of, store_of
+from pipelines.cli.run import requests_of
+from pipelines.cli.session import session_of
+from pipelines.cli.written import Value, indented, instant, table
+from pipelines.stages import Site
+from pipelines.stages.planning import Plan, plan_batch
+
+FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
+KINDS = {
+    "new": "a new batch",
+    "older": "older than the newest, and never run: a restatement",
+    "same": "has run: a restatement, if its data have changed",
+    "covers": "takes the place of older batches",
+}
+
+
+def plan(arguments: Arguments) -> None:
+    """Print what the run would do."""
+    pipeline = pipeline_of(arguments)
+    store = store_of(arguments, pipeline)
+    (request,) = requests_of(arguments, batches_of(arguments, pipeline, store=store))
+    await_turn(pipeline, store, batch=request.batch, replace=request.replace, wait=False)
+    planned = plan_batch(Site(session_of(arguments), store, pipeline), request)
+    print(_as_json(planned) if arguments.format == "json" else _as_text(pipeline.name, planned))
+
+
+def _as_json(planned: Plan) -> str:
+    told = {**asdict(planned), "batch": [instant(planned.batch.start_us), instant(planned.batch.end_us)]}
+    for name in ("watermark_before", "watermark_after"):
+        at_us = told.pop(f"{name}_us")
+        told[name] = None if at_us is None else instant(at_us)
+    return json.dumps(told, ensure_ascii=False)
+
+
+def _as_text(name: str, planned: Plan) -> str:
+    counts = planned.counts
+    inputs: list[list[Value]] = [[one.source, one.files, one.bytes] for one in planned.inputs]
+    sections = [
+        f"{name}, batch {planned.batch}: {KINDS[planned.kind]}; nothing has been touched",
+        f"It would read\n{indented(table(('source', 'files', 'bytes'), inputs))}",
+        f"It would count\n{indented(table(FATES, [[counts.get(fate, 0) for fate in FATES]]))}",
+    ]
+    if planned.stopped is not None:
+        return "\n\n".join([*sections, f"A check would stop it: {planned.stopped}"])
+    replaced: list[list[Value]] = [
+        [what, counts[what]]
+        for what in ("partial_frames", "frames", "partial_sessions", "sessions", "windows")
+        if what in counts
+    ]
+    sections.append(f"It would write or replace rows of\n{indented(table(('table', 'rows'), replaced))}")
+    published: list[list[Value]] = [
+        [one.window, one.timing, one.kind, one.panes] for one in planned.published
+    ]
+    headers = ("window", "timing", "kind", "panes")
+    told = indented(table(headers, published)) if published else "  nothing"
+    before, after = (instant(it) for it in (planned.watermark_before_us, planned.watermark_after_us))
+    return "\n\n".join([*sections, f"It would publish\n{told}", f"Watermark: {before} → {after}"])

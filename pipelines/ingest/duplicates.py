@@ -1,0 +1,90 @@
+"""Events whose id came before, in the same batch or an earlier one: all but the first are duplicates.
+
+In come events with their fate; out go the same, where those that repeat an id have the fate DUPLICATE.
+Only events that got past all rules have a say: a quarantined row does not use its id up. An id with a null
+in it is none. Of one id the earliest arrival counts, then the earliest event time, then the smallest row;
+what comes more than `within` after it counts again.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import Window as W
+from pyspark.sql import functions as F
+
+from pipelines.ingest.events import ARRIVAL_US, EVENT_US
+from pipelines.ingest.fate import DUPLICATE, FATE, as_read, passes
+from pipelines.spec import Source
+from pipelines.spec.model import EventId
+
+KNOWN_US = "_known_us"
+HAS_ID = "_has_id"
+COUNTING = "_counting"
+"""The arrivals of an id that count, in ascending order; what was known before the batch is the first."""
+PLACE = "_place"
+
+
+def known_ids(event_ids: DataFrame, source: Source, *, from_us: int) -> DataFrame:
+    """From the rows of the table `event_ids` of earlier batches: the columns of an id, and `KNOWN_US`, when
+    it last counted, where that can matter to arrivals from an instant on.
+    """
+    told = _event_id(source)
+    rows = event_ids.where(F.col("source") == source.name)
+    if told.within_us is not None:
+        rows = rows.where(F.unix_micros("arrival_time") >= F.lit(from_us - told.within_us))
+    newest = F.max(F.unix_micros("arrival_time")).alias(KNOWN_US)
+    return rows.groupBy(*[F.col(name).alias(f"_known_{name}") for name in told.of]).agg(newest)
+
+
+def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame) -> DataFrame:
+    """The events, where those whose id came before have the fate DUPLICATE. `known` as `known_ids` gives."""
+    told = _event_id(source)
+    has_id = reduce(and_, [F.col(f"`{name}`").isNotNull() for name in told.of], passes())
+    same = [F.col(f"`{name}`") == F.col(f"_known_{name}") for name in told.of]
+    beside = fated_events.withColumn(HAS_ID, has_id).join(known, on=same, how="left")
+    alike = W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of])
+    row = F.to_json(F.struct(*[f"`{name}`" for name in as_read(fated_events)]))
+    placed = beside.withColumns(
+        {
+            COUNTING: _counting(F.sort_array(F.collect_set(ARRIVAL_US).over(alike)), told.within_us),
+            PLACE: F.row_number().over(
+                W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of], ARRIVAL_US).orderBy(EVENT_US, row)
+            ),
+        }
+    )
+    counts = (F.col(PLACE) == 1) & F.array_contains(COUNTING, F.col(ARRIVAL_US))
+    is_duplicate = F.col(HAS_ID) & ~counts
+    own = [name for name in fated_events.columns if name != FATE]
+    fate = F.when(is_duplicate, F.lit(DUPLICATE)).otherwise(F.col(FATE)).alias(FATE)
+    return placed.select(*[F.col(f"`{name}`") for name in own], fate)
+
+
+def counted_ids(fated_events: DataFrame, source: Source) -> DataFrame:
+    """The rows of the table `event_ids`: the ids of the events that count, and their `arrival_time`."""
+    told = _event_id(source)
+    has_id = reduce(and_, [F.col(f"`{name}`").isNotNull() for name in told.of], passes())
+    return fated_events.where(has_id).select(
+        *[F.col(f"`{name}`") for name in told.of], F.timestamp_micros(ARRIVAL_US).alias("arrival_time")
+    )
+
+
+def _counting(arrivals: Column, within_us: int | None) -> Column:
+    """Of an id's arrivals in order those that count: the first, then each over `within` after the last."""
+    first = F.when(F.col(KNOWN_US).isNull(), F.slice(arrivals, 1, 1)).otherwise(F.array(KNOWN_US))
+    if within_us is None:
+        return first
+
+    def counted(so_far: Column, arrival: Column) -> Column:
+        is_new = arrival - F.element_at(so_far, -1) > F.lit(within_us)
+        return F.when(is_new, F.concat(so_far, F.array(arrival))).otherwise(so_far)
+
+    return F.aggregate(arrivals, first, counted)
+
+
+def _event_id(source: Source) -> EventId:
+    if source.event_id is None:
+        raise TypeError(f"source `{source.name}` has no event_id")
+    return source.event_id

@@ -1,0 +1,58 @@
+"""Gives an unfinished batch up: the tables become what they were before it began.
+
+One batch runs at a time, so all that was written since is of this one, and Delta's own history undoes it.
+Killed in the middle, the batch is still unfinished: it may be abandoned again, or run.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from pipelines.checks import Stage
+from pipelines.errors import CorrectTheCall
+from pipelines.intervals import Interval
+from pipelines.spec import Pipeline
+from pipelines.store.history import restore
+from pipelines.store.ledger import abandon_run, open_run, read_rows
+from pipelines.store.ledger_rows import LedgerRow, unfinished
+from pipelines.store.opening import Opening, opening_of
+from pipelines.store.tables import Folder
+
+BY_SOURCE = ("partial_frames", "partial_sessions", "late_events", "quarantine", "event_ids")
+WHOLE = ("frames", "sessions", "panes", "windows")
+
+
+def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> LedgerRow:
+    """Undo what the unfinished batch has written, and say so in the ledger; returns the row that it had.
+
+    Whoever is still at work for it can write nothing more. Raises `CorrectTheCall` if it is not unfinished.
+    """
+    rows = read_rows(store)
+    pending = unfinished(rows)
+    if pending is None or pending.batch != batch:
+        found = "no batch is" if pending is None else f"the unfinished one is {pending.batch}"
+        raise CorrectTheCall(f"batch {batch} cannot be abandoned, for it is not unfinished: {found}")
+
+    fingerprint = pending.spec_fingerprint or ""
+
+    def opens(rows: list[LedgerRow]) -> Opening:
+        return opening_of(rows, batch, fingerprint=fingerprint, replace=True)
+
+    run = open_run(store, opens, fingerprint=fingerprint, stage=None, source=None)
+    if pending.started_at_us is not None:
+        for table, lanes in _lanes(pipeline).items():
+            fences = [run.fence(lane) for lane in lanes]
+            restore(store, table, at_us=pending.started_at_us, fences=fences)
+    abandon_run(store, run)
+    return pending
+
+
+def _lanes(pipeline: Pipeline) -> dict[str, list[str]]:
+    """All lanes that a batch writes in, by table."""
+    sources = [source.name for source in pipeline.sources]
+    return {
+        **{table: [f"{table}/{source}" for source in sources] for table in BY_SOURCE},
+        **{table: [table] for table in WHOLE},
+        "watermarks": ["watermarks", *[f"watermarks/{source}" for source in sources]],
+        "checks": [f"checks/{stage}" for stage in get_args(Stage)],
+    }

@@ -1,0 +1,89 @@
+"""What a source keeps of a batch beside its states: late events, quarantined rows, ids that counted.
+
+The raw slice is read again for it, and only where the tally says that there is something to keep.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from pipelines.errors import RunAgain
+from pipelines.ingest import counted_ids, late_events, not_yet_quarantined, quarantined_rows
+from pipelines.spec import Source
+from pipelines.stages.site import Work
+from pipelines.store.ledger import still_mine
+from pipelines.store.sql import is_inside, on_days_of, text
+from pipelines.store.writes import append, replace
+
+Counts = dict[str, int]
+
+
+def write_ids(work: Work, source: Source, *, events: DataFrame) -> None:
+    """Remember the ids of the events that count, so that later batches know them."""
+    if source.event_id is not None:
+        put(work, source, table="event_ids", rows=counted_ids(events, source))
+
+
+def write_late(work: Work, source: Source, *, events: DataFrame, losing: int) -> int:
+    watermark_us = work.judged_by_us
+    if losing == 0 and work.run.is_first:
+        return 0
+    counting = Observation()
+    searched = events if losing else events.limit(0)
+    lost = late_events(searched, work.pipeline.windows, watermark_us=watermark_us or 0)
+    judged = lost.withColumn("watermark", F.timestamp_micros(F.lit(watermark_us).cast("bigint")))
+    put(work, source, table="late_events", rows=judged.observe(counting, F.count(F.lit(1)).alias("rows")))
+    return int(counting.get["rows"])
+
+
+def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: Counts) -> None:
+    """Keep the broken rows, and count those that no time puts into a batch to this one, unless an earlier
+    one had them.
+    """
+    claimed, unclaimed = counts["quarantined"], counts.pop("unclaimed")
+    if claimed == unclaimed == 0 and work.run.is_first:
+        return
+    rows = quarantined_rows(events if claimed or unclaimed else events.limit(0))
+    if unclaimed:
+        others = work.tables.read("quarantine").where(
+            f"source = {text(source.name)} AND NOT {is_inside(work.batch)}"
+        )
+        mine = not_yet_quarantined(rows.where(~F.col("is_claimed")), others)
+        rows = rows.where("is_claimed").unionByName(mine)
+    counting = Observation()
+    counted = rows.observe(
+        counting, F.count(F.lit(1)).alias("rows"), F.count_if("is_claimed").alias("claimed")
+    )
+    put(work, source, table="quarantine", rows=counted)
+    written = counting.get
+    if written["claimed"] != claimed:
+        raise RunAgain(
+            f"source `{source.name}`, batch {work.batch}: {claimed} rows were to be quarantined, "
+            f"{written['claimed']} were found "
+            "again: the input changed while it was read; run the batch again"
+        )
+    counts["ingested"] += written["rows"] - claimed
+    counts["quarantined"] = written["rows"]
+
+
+def put(work: Work, source: Source, *, table: str, rows: DataFrame) -> None:
+    """Write the rows of this source and batch in the place of those of an earlier attempt."""
+    written = rows.select(
+        "*",
+        F.lit(source.name).alias("source"),
+        F.timestamp_micros(F.lit(work.batch.start_us)).alias("batch_start"),
+        F.timestamp_micros(F.lit(work.batch.end_us)).alias("batch_end"),
+    )
+    fence = work.run.fence(f"{table}/{source.name}")
+    if work.run.is_first:
+        append(work.tables, table, rows=written, fence=fence)
+    else:
+        replace(work.tables, table, rows=written, where=lane(work, source), fence=fence)
+    # Delta skips the write of an attempt that was taken over without a word, and nothing was observed then.
+    still_mine(work.tables, work.run)
+
+
+def lane(work: Work, source: Source) -> str:
+    """What this source wrote for the batch, and for those that the batch replaces."""
+    return f"source = {text(source.name)} AND {on_days_of(work.batch)} AND {is_inside(work.batch)}"

@@ -1,0 +1,138 @@
+"""What a run would do, found out by doing it on tables that are copies in name only.
+
+The tables are cloned without their files into a folder of their own, and the batch is run there. So a plan
+costs what the run costs, is exactly what the run does, and touches nothing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from pyspark.sql import functions as F
+
+from pipelines.errors import LookAtTheData
+from pipelines.ingest import read_rows
+from pipelines.intervals import Interval
+from pipelines.spec import Source
+from pipelines.stages.running import run_batch
+from pipelines.stages.site import Report, Request, Site
+from pipelines.store.clones import clone_tables
+from pipelines.store.ledger_rows import LedgerRow, overlapping, standing
+from pipelines.store.reader import read_ledger
+from pipelines.store.rows import from_rows
+from pipelines.store.sql import is_batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """What a source would read: files and their bytes, where its format has files."""
+
+    source: str
+    files: int | None
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """How many rows of one sort `panes` would get."""
+
+    window: str
+    timing: str
+    kind: str
+    panes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run of a batch would do.
+
+    `kind` is as `Overlap` has it, `counts` are those of the stages, `stopped` tells why a check
+    would stop it.
+    """
+
+    batch: Interval
+    kind: str
+    inputs: tuple[Input, ...]
+    counts: dict[str, int] = field(default_factory=dict)
+    published: tuple[Published, ...] = ()
+    watermark_before_us: int | None = None
+    watermark_after_us: int | None = None
+    stopped: str | None = None
+
+
+def plan_batch(site: Site, request: Request) -> Plan:
+    """What `run_batch` would do with the same request. Raises what it would raise."""
+    known = read_ledger(site.store, site.pipeline.name)
+    plan = Plan(
+        batch=request.batch,
+        kind=overlapping(known, request.batch).kind,
+        inputs=tuple(_input(site, request, source=source) for source in site.pipeline.sources),
+    )
+    with _scratch(site) as scratch:
+        counts: Counter[str] = Counter()
+        try:
+            for report in run_batch(scratch, request):
+                counts.update(_told(report))
+        except LookAtTheData as stop:
+            return replace(plan, counts=dict(counts), stopped=str(stop))
+        rows = standing(read_ledger(scratch.store, site.pipeline.name))
+        row = next(it for it in rows if it.batch == plan.batch)
+        is_new = (row.batch, row.revision) not in {
+            (it.batch, it.revision) for it in known if it.status == "published"
+        }
+        return replace(
+            plan,
+            counts=dict(counts),
+            published=_published(scratch, row) if is_new else (),
+            watermark_before_us=row.watermark_before_us,
+            watermark_after_us=row.watermark_after_us,
+        )
+
+
+def _told(report: Report) -> dict[str, int]:
+    """What a stage says that no other says."""
+    if report.stage == "publish":
+        return {"windows": report.counts["windows"]}
+    return dict(report.counts)
+
+
+def _input(site: Site, request: Request, *, source: Source) -> Input:
+    if source.path is None:
+        return Input(source=source.name, files=None, bytes=None)
+    rows = read_rows(site.spark, source, batch=request.batch, home=site.pipeline.home)
+    files = [unquote(urlparse(uri).path) for uri in rows.inputFiles()]
+    sizes = [Path(path).stat().st_size for path in files if Path(path).is_file()]
+    return Input(source=source.name, files=len(files), bytes=sum(sizes) if len(sizes) == len(files) else None)
+
+
+def _published(scratch: Site, row: LedgerRow) -> tuple[Published, ...]:
+    of_run = f"{is_batch(row.batch)} AND revision = {row.revision}"
+    groups = scratch.tables.read("panes").where(of_run).groupBy("window", "timing", "kind")
+    counted = groups.agg(F.count(F.lit(1)).alias("panes")).orderBy("window", "timing", F.desc("kind"))
+    return tuple(Published(**one.asDict()) for one in from_rows(counted))
+
+
+@contextmanager
+def _scratch(site: Site) -> Iterator[Site]:
+    """The pipeline on clones of its tables, which are gone afterwards."""
+    with _folder(site) as folder:
+        scratch = Site(site.spark, folder, site.pipeline)
+        clone_tables(site.tables, scratch.tables)
+        yield scratch
+
+
+@contextmanager
+def _folder(site: Site) -> Iterator[str]:
+    """A store for the clones: a folder of this machine, or, where the store is elsewhere, one inside it."""
+    if "://" not in site.store:
+        with tempfile.TemporaryDirectory(prefix="sash-plan-") as folder:
+            yield folder
+        return
+    yield f"{site.store.rstrip('/')}/_plans/{site.pipeline.name}-{uuid.uuid4().hex}"

@@ -1,0 +1,28 @@
+"""The events of a source in a batch, read and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from pipelines.ingest import RowRule, fated, known_ids, read_rows, to_events, with_duplicates
+from pipelines.spec import Source
+from pipelines.stages.site import Work
+from pipelines.store.sql import Instant
+
+
+def source_events(work: Work, source: Source, *, rules: Sequence[RowRule]) -> DataFrame:
+    """The events of the source, each with its fate: by rules, by what came before, by the watermark."""
+    rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
+    events = fated(
+        to_events(rows, source, batch=work.batch),
+        work.pipeline,
+        watermark_us=work.judged_by_us,
+        rules=rules,
+    )
+    if source.event_id is None:
+        return events
+    earlier = work.tables.read("event_ids").where(f"batch_end <= {Instant(work.batch.start_us)}")
+    known = known_ids(earlier, source, from_us=work.batch.start_us)
+    return with_duplicates(events, source, known=known)

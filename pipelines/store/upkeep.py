@@ -1,0 +1,95 @@
+"""Keeps tables small, by delta-rs: rows beyond retention, many small files, files of old versions.
+
+Safe beside a running batch: each step is a commit of its own, made against the version that it read, and
+one that another commit comes before is left for the next time. Files that a version of the last week needs
+stay, so that whoever reads, resumes or abandons finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import CommitFailedError
+
+from pipelines.intervals import EARLIEST_US
+from pipelines.spec import Pipeline
+from pipelines.store import small
+from pipelines.store.ledger import read_rows
+from pipelines.store.ledger_rows import newest
+from pipelines.store.reader import in_microseconds
+from pipelines.store.retention import kept_from_us
+from pipelines.store.sql import Instant
+from pipelines.store.tables import PARTITIONED_BY, Folder
+
+WEEK_HOURS = 7 * 24
+OF_FRAMES = ("frames", "partial_frames")
+OF_SESSIONS = ("sessions", "partial_sessions")
+
+Returned = TypeVar("Returned")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What came of a table: its files before and after, rows that were let go, old files deleted."""
+
+    table: str
+    before: int
+    after: int
+    let_go: int
+    deleted: int
+
+
+def tables_of(folder: Folder) -> list[str]:
+    """The tables that there are."""
+    return [name for name in PARTITIONED_BY if DeltaTable.is_deltatable(small.location(folder, name))]
+
+
+def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
+    """Let go what is beyond retention, put small files together, delete what no version needs."""
+    before = len(small.open_table(folder, table).file_uris())
+    beyond = _beyond(folder, table, pipeline=pipeline)
+    let_go = 0
+    if beyond is not None:
+        deleted = _unless_met(lambda: small.open_table(folder, table).delete(beyond))
+        let_go = int((deleted or {}).get("num_deleted_rows") or 0)
+    _unless_met(small.open_table(folder, table).optimize.compact)
+    opened = small.open_table(folder, table)
+    old = opened.vacuum(retention_hours=WEEK_HOURS, dry_run=False)
+    opened.create_checkpoint()
+    return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=len(old))
+
+
+def _beyond(folder: Folder, table: str, *, pipeline: Pipeline) -> str | None:
+    """The predicate on rows that retention lets go."""
+    last = newest(row for row in read_rows(folder) if row.status == "published")
+    if last is None:
+        return None
+    if table == "late_events" and pipeline.retention.late_events_us is not None:
+        until_us = max(EARLIEST_US, last.batch.end_us - pipeline.retention.late_events_us)
+        return f"batch_end <= {Instant(until_us)}"
+    kept_us = kept_from_us(pipeline, watermark_us=last.watermark_after_us, newest_end_us=last.batch.end_us)
+    if kept_us is not None and table in OF_FRAMES:
+        return f"frame_end <= {Instant(kept_us)}"
+    if kept_us is not None and table in OF_SESSIONS:
+        return f"window_end <= {Instant(_before_open_sessions_us(folder, kept_us))}"
+    return None
+
+
+def _before_open_sessions_us(folder: Folder, kept_us: int) -> int:
+    """Where the first session begins that reaches further: all of its partial sessions are needed."""
+    standing = QueryBuilder().register("rows", small.open_table(folder, "sessions"))
+    asked = f"SELECT min(window_start) AS first FROM rows WHERE window_end > {Instant(kept_us)}"
+    found = in_microseconds(standing.execute(asked).read_all()).to_pylist()
+    first_us = found[0]["first"] if found else None
+    return kept_us if first_us is None else min(kept_us, int(first_us))
+
+
+def _unless_met(commit: Callable[[], Returned]) -> Returned | None:
+    """What a commit returns; nothing if another came before it, for then it is left to the next time."""
+    try:
+        return commit()
+    except CommitFailedError:
+        return None

@@ -1,0 +1,172 @@
+"""`sash abandon`, `replay`, `maintain` and `follow` on the real walk."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.store.reader import read_ledger, table_path
+from tests.cli.conftest import Place, Ride, day
+
+FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
+SECOND = ("--from", "2024-01-02", "--to", "2024-01-03")
+RIDES: list[Ride] = [
+    ("Bern", 10.0, day(1, 7, 30), day(1, 8)),
+    ("Bern", 20.0, day(1, 20), day(1, 21)),
+    ("Bern", 40.0, day(1, 7), day(2, 1)),  # its window had closed
+    ("Chur", 5.0, day(2, 1), day(2, 2)),
+    ("Chur", 1.0, None, day(2, 3)),
+]
+TABLES = ("partial_frames", "frames", "watermarks", "panes", "windows", "late_events", "quarantine", "checks")
+
+
+def contents(place: Place) -> dict[str, list[str]]:
+    found = {}
+    for table in TABLES:
+        rows = DeltaTable(table_path(place.store, "rides", table=table)).to_pyarrow_table().to_pylist()
+        found[table] = sorted(map(str, rows))
+    return found
+
+
+def totals(place: Place) -> dict[tuple[str, datetime], int]:
+    rows = DeltaTable(table_path(place.store, "rides", table="windows")).to_pyarrow_table().to_pylist()
+    return {(it["city"], it["window_start"]): it["rides"] for it in rows if it["window"] == "hourly"}
+
+
+def test_an_abandoned_batch_leaves_the_tables_as_they_were(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    before = contents(place)
+    for stage in ("accumulate", "combine", "finalise"):
+        assert place.sash("stage", stage, *SECOND).code == 0
+    assert contents(place) != before
+    refused = place.sash("abandon", *FIRST)
+    assert (refused.code, "the unfinished one is [2024-01-02" in refused.err) == (2, True)
+    said = place.sash("abandon", *SECOND)
+    assert (said.code, said.err) == (0, "")
+    assert "which was running, is abandoned" in said.out
+    assert contents(place) == before
+    assert sorted(row.status for row in read_ledger(place.store, "rides")) == ["abandoned", "published"]
+    again = place.sash("abandon", *SECOND)
+    assert again.code == 2 and "no batch is" in again.err
+    assert place.sash("run", *SECOND).code == 0
+    assert [row.status for row in read_ledger(place.store, "rides")] == ["published", "published"]
+
+
+def test_an_abandoned_restatement_brings_back_what_stood(place: Place, spark: SparkSession):
+    place.write_rides(RIDES[:2])
+    assert place.sash("run", *FIRST).code == 0
+    before = contents(place)
+    place.write_rides([("Bern", 1.0, day(1, 5), day(1, 8))])
+    for stage in ("accumulate", "combine", "finalise"):
+        assert place.sash("stage", stage, *FIRST).code == 0
+    assert place.sash("abandon", *FIRST).code == 0
+    assert contents(place) == before
+
+
+def test_late_and_quarantined_rows_are_sent_through_again(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d").code == 0
+    assert place.sash("run", "--final", "--yes").code == 0
+    assert totals(place) == {("Bern", day(1, 7)): 1, ("Bern", day(1, 20)): 1, ("Chur", day(2, 1)): 1}
+
+    late = place.sash("replay", "late")
+    assert (late.code, late.err) == (0, "")
+    assert late.out.startswith("late_events: 2 rows, of 1 batch that run again\n")
+    assert totals(place)["Bern", day(1, 7)] == 2
+    assert place.sash("replay", "late").out == "nothing to replay: late_events holds no rows\n"
+
+    mended = [*RIDES[:4], ("Chur", 1.0, day(2, 1), day(2, 3))]
+    place.write_rides(mended)
+    outside = place.sash("replay", "quarantine", *FIRST)
+    assert "nothing to replay: quarantine holds no rows of batches in" in outside.out
+    broken = place.sash("replay", "quarantine")
+    assert broken.out.startswith("quarantine: 1 rows, of 1 batch that run again\n")
+    assert totals(place)["Chur", day(2, 1)] == 2
+
+
+def test_upkeep_leaves_every_row_and_fewer_files(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "12h").code == 0
+    before = contents(place)
+    said = place.sash("maintain")
+    assert (said.code, said.err) == (0, "")
+    assert contents(place) == before
+    counts = {line.split()[0]: [int(it) for it in line.split()[1:]] for line in said.out.splitlines()[2:]}
+    files, after, let_go, _ = counts["partial_frames"]
+    assert after < files and let_go == 0
+    assert place.sash("run", *SECOND, "--replace").code == 0
+    assert contents(place)["windows"] == before["windows"]
+
+
+def test_what_is_beyond_retention_is_let_go_and_not_restated(place: Place, spark: SparkSession):
+    place.write_spec(("schedule:", "retention: {frames: 1 day, late_events: 1 day}\nschedule:"))
+    place.write_rides([*RIDES, ("Bern", 1.0, day(5), day(5))])
+    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-06", "--every", "1d").code == 0
+    windows = contents(place)["windows"]
+    said = place.sash("maintain")
+    assert said.code == 0
+    frames = DeltaTable(table_path(place.store, "rides", table="frames")).to_pyarrow_table().to_pylist()
+    assert [row["frame_start"] for row in frames] == [day(5)]
+    assert contents(place)["late_events"] == []
+    assert contents(place)["windows"] == windows
+    refused = place.sash("run", *FIRST)
+    assert refused.code == 4 and "older than what `retention` keeps" in refused.err
+    assert place.sash("run", "--from", "2024-01-05", "--to", "2024-01-06").code == 0
+    assert contents(place)["windows"] == windows
+
+
+@pytest.mark.system
+def test_micro_batches_follow_the_clock_in_one_session(place: Place):
+    now = datetime.now(UTC)
+    place.write_rides([("Bern", 1.0, now - timedelta(seconds=9), now - timedelta(seconds=8))])
+    start = (now - timedelta(seconds=60)).isoformat()
+    main = "import sys; from pipelines.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", main, "follow", str(place.spec)]
+    process = subprocess.Popen(
+        [*command, "--every", "2s", "--from", start],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert "following rides, a batch every 2s; Ctrl-C ends it" in process.stdout.readline()
+    batches = [process.stdout.readline() for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert all(line.startswith("batch [") for line in batches)
+    first, second = sorted(row.batch for row in read_ledger(place.store, "rides"))[:2]
+    assert first.end_us == second.start_us and first.end_us % 2_000_000 == 0
+    rows = DeltaTable(table_path(place.store, "rides", table="partial_frames")).to_pyarrow_table()
+    assert rows.num_rows == 1
+
+
+def test_a_plan_touches_nothing_and_is_what_the_run_does(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    before = contents(place)
+    said = place.sash("plan", *SECOND, "--format", "json")
+    assert (said.code, said.err) == (0, "")
+    plan = json.loads(said.out)
+    assert contents(place) == before and len(read_ledger(place.store, "rides")) == 1
+    assert "a new batch; nothing has been touched" in place.sash("plan", *SECOND).out
+
+    assert place.sash("run", *SECOND).code == 0
+    row = max(read_ledger(place.store, "rides"), key=lambda it: it.batch)
+    fates = ("ingested", "accepted", "late", "quarantined", "duplicates")
+    assert [plan["counts"][name] for name in fates] == [getattr(row, name) for name in fates]
+    assert (
+        sum(one["panes"] for one in plan["published"])
+        == row.panes
+        == len(set(contents(place)["panes"]) - set(before["panes"]))
+    )
+    assert [one["files"] for one in plan["inputs"]] == [1] and plan["inputs"][0]["bytes"] > 0
+    again = json.loads(place.sash("plan", *SECOND, "--format", "json").out)
+    assert (again["kind"], again["published"]) == ("same", [])

@@ -1,0 +1,118 @@
+"""Events that repeat an id count once: within a batch, across batches, and as far back as the spec says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.intervals import Interval
+from pipelines.spec import load
+from pipelines.stages import Request, Site, run_batch
+
+SECOND = 1_000_000
+SPEC = """
+name: sales
+source:
+  format: parquet
+  path: data
+  event_time: event_time
+  arrival_time: arrival_time
+  event_id: {{of: [shop, ticket]{within}}}
+key: [shop]
+aggregates: {{total: {{sum: number}}}}
+windows: {{all: {{tumbling: 1000 s, allowed_lateness: 1000 s}}}}
+"""
+ROWS = pa.schema(
+    {
+        "shop": pa.string(),
+        "ticket": pa.int64(),
+        "number": pa.int64(),
+        "event_time": pa.timestamp("us", tz="UTC"),
+        "arrival_time": pa.timestamp("us", tz="UTC"),
+    }
+)
+# Shop, ticket, number, happened, arrived, in seconds. Numbers are powers of two: a sum tells who counted.
+SALES = [
+    ("a", 1, 1, 10, 20),
+    ("a", 1, 2, 9, 21),  # repeats the first, which arrived earlier
+    ("b", 1, 4, 10, 20),  # another shop's ticket
+    ("a", 2, 8, 12, 30),  # of one arrival the earlier event counts
+    ("a", 2, 16, 11, 30),
+    ("a", 3, 64, 15, 40),  # of two alike in both times the smaller row counts
+    ("a", 3, 32, 15, 40),
+    ("a", None, 128, 15, 50),  # half an id is none: both count
+    ("a", None, 256, 15, 50),
+    ("a", 4, 512, None, 60),  # quarantined: its id is not used up
+    ("a", 4, 1024, 60, 70),
+    ("a", 1, 2048, 100, 110),  # the next batch, 90 s after the one that counted
+    ("a", 1, 4096, 130, 150),  # 130 s after it
+    ("a", 5, 8192, 130, 150),
+]
+
+
+def run(spark: SparkSession, folder: Path, *, within: str = "") -> tuple[dict[str, int], list[dict], Site]:
+    (folder / "dags").mkdir(parents=True)
+    (folder / "dags" / "sales.yml").write_text(SPEC.format(within=within))
+    (folder / "data").mkdir()
+    rows = [
+        {
+            "shop": shop,
+            "ticket": ticket,
+            "number": number,
+            "event_time": None if at is None else at * SECOND,
+            "arrival_time": arrived * SECOND,
+        }
+        for shop, ticket, number, at, arrived in SALES
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), folder / "data" / "rows.parquet")
+    site = Site(spark, str(folder / "store"), load(folder / "dags" / "sales.yml"))
+    for start, final in ((0, False), (100, True)):
+        batch = Interval(start * SECOND, (start + 100) * SECOND)
+        list(run_batch(site, Request(batch=batch, final=final)))
+    windows = DeltaTable(folder / "store" / "sales" / "windows").to_pyarrow_table().to_pylist()
+    ledger = DeltaTable(folder / "store" / "sales" / "runs").to_pyarrow_table().to_pylist()
+    return (
+        {row["shop"]: row["total"] for row in windows},
+        sorted(ledger, key=lambda it: it["batch_start"]),
+        site,
+    )
+
+
+COUNTED = 1 + 16 + 32 + 128 + 256 + 1024 + 8192
+"""Of shop a, where an id counts once for ever."""
+
+
+@pytest.mark.parametrize(
+    ("within", "more"),
+    [
+        ("", 0),
+        (", within: 30 days", 0),
+        (", within: 130 s", 0),
+        (", within: 100 s", 4096),
+        (", within: 89 s", 2048),
+    ],
+)
+def test_an_id_counts_once_as_far_back_as_the_spec_says(
+    spark: SparkSession, tmp_path: Path, within: str, more: int
+) -> None:
+    totals, ledger, _ = run(spark, tmp_path, within=within)
+    assert totals == {"a": COUNTED + more, "b": 4}
+    assert [row["duplicates"] for row in ledger] == [3, 1 if more else 2]
+    for row in ledger:
+        fates = [row[name] for name in ("accepted", "late", "quarantined", "duplicates")]
+        assert row["ingested"] == sum(fates)
+
+
+def test_ids_are_remembered_once_also_when_a_batch_runs_again(spark: SparkSession, tmp_path: Path) -> None:
+    _, ledger, site = run(spark, tmp_path)
+    list(run_batch(site, Request(batch=Interval(0, 100 * SECOND))))
+    remembered = DeltaTable(tmp_path / "store" / "sales" / "event_ids").to_pyarrow_table().to_pylist()
+    found = sorted((row["shop"], row["ticket"], int(row["arrival_time"].timestamp())) for row in remembered)
+    assert found == [("a", 1, 20), ("a", 2, 30), ("a", 3, 40), ("a", 4, 70), ("a", 5, 150), ("b", 1, 20)]
+    again = DeltaTable(tmp_path / "store" / "sales" / "runs").to_pyarrow_table()
+    assert again.num_rows == len(ledger)
