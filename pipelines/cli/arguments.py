@@ -163,13 +163,15 @@ def _add_flags(command: Parser) -> None:
         "--watermark", metavar="INSTANT", help="raise the watermark to it after the (last) batch"
     )
     command.add_argument("--final", action="store_true", help="close everything after the (last) batch")
-    command.add_argument("--yes", action="store_true", help="do not ask before --final")
+    command.add_argument("--yes", action="store_true", help="do not ask before --final and --rebuild")
     command.add_argument(
         "--replace", action="store_true", help="take the place of older batches that it covers"
     )
     command.add_argument("--ignore-lateness", action="store_true", help="judge no event late")
     _add_wait(command)
-    command.add_argument("--rebuild", action="store_true", help="not built yet")
+    command.add_argument(
+        "--rebuild", action="store_true", help="empty all tables first, after a change that they cannot serve"
+    )
 
 
 def _add_wait(command: Parser) -> None:

@@ -113,22 +113,28 @@ def is_held_up(pipeline: Pipeline, store: str, *, batch: Interval) -> bool:
 
 def confirm_final(pipeline: Pipeline, batches: Sequence[Interval], *, yes: bool) -> None:
     """Ask whether everything may be closed, unless that has been said. Raises if it may not."""
+    _confirm(
+        "--final",
+        f"closes every window of {pipeline.name} after batch {batches[-1]}: every event that comes "
+        "later is late",
+        yes=yes,
+    )
+
+
+def confirm_rebuild(pipeline: Pipeline, *, yes: bool) -> None:
+    """Ask whether all tables may be emptied, unless that has been said. Raises if they may not."""
+    what = f"empties all tables of {pipeline.name} and begins anew with these batches"
+    _confirm("--rebuild", what, yes=yes)
+
+
+def _confirm(option: str, what: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise CorrectTheCall(
-            "--final closes every window, and every event that comes later is late: nobody can be asked "
-            "here, so say --yes too"
-        )
-    print(
-        f"--final closes every window of {pipeline.name} after batch {batches[-1]}: every event that "
-        "comes later is late. Go on? [y/N] ",
-        end="",
-        file=sys.stderr,
-        flush=True,
-    )
+        raise CorrectTheCall(f"{option} {what}: nobody can be asked here, so say --yes too")
+    print(f"{option} {what}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise CorrectTheCall("nothing was run: --final was not confirmed")
+        raise CorrectTheCall(f"nothing was run: {option} was not confirmed")
 
 
 def _next_that_has_ended(pipeline: Pipeline, store: str) -> Interval:

@@ -11,6 +11,7 @@ from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import requests_of
 from pipelines.cli.session import session_of
 from pipelines.cli.written import Value, indented, instant, table
+from pipelines.errors import CorrectTheCall
 from pipelines.stages import Site
 from pipelines.stages.planning import Plan, plan_batch
 
@@ -28,6 +29,8 @@ def plan(arguments: Arguments) -> None:
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
     (request,) = requests_of(arguments, batches_of(arguments, pipeline, store=store))
+    if arguments.rebuild:
+        raise CorrectTheCall("--rebuild begins with empty tables, so there is nothing to plan: leave it out")
     await_turn(pipeline, store, batch=request.batch, replace=request.replace, wait=False)
     planned = plan_batch(Site(session_of(arguments), store, pipeline), request)
     print(_as_json(planned) if arguments.format == "json" else _as_text(pipeline.name, planned))

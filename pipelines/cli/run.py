@@ -14,6 +14,7 @@ from pipelines.cli.batches import (
     await_turn,
     batches_of,
     confirm_final,
+    confirm_rebuild,
     described,
     instant_of,
     is_held_up,
@@ -28,6 +29,7 @@ from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
 from pipelines.stages import Report, Request, Site, run_batch
+from pipelines.stages.rebuilding import empty_tables
 from pipelines.store.ledger_rows import newest
 from pipelines.store.reader import read_ledger
 
@@ -41,6 +43,9 @@ def run(arguments: Arguments) -> None:
     requests = requests_of(arguments, batches_of(arguments, pipeline, store=store))
     if arguments.final:
         confirm_final(pipeline, [request.batch for request in requests], yes=arguments.yes)
+    if arguments.rebuild:
+        confirm_rebuild(pipeline, yes=arguments.yes)
+        empty_tables(Site(session_of(arguments), store, pipeline))
     carry_out(arguments, pipeline, store=store, requests=requests)
 
 
@@ -65,10 +70,6 @@ def carry_out(arguments: Arguments, pipeline: Pipeline, *, store: str, requests:
 
 def requests_of(arguments: Arguments, batches: Sequence[Interval]) -> list[Request]:
     """What is asked of each batch; what is said of the watermark holds for the last."""
-    if arguments.rebuild:
-        raise CorrectTheCall(
-            "--rebuild is not built yet: give the pipeline a new `name`, or use another store"
-        )
     if arguments.final and arguments.watermark is not None:
         raise CorrectTheCall(
             "--final closes everything, so --watermark beside it says nothing: say one of them"

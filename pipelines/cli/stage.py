@@ -20,6 +20,8 @@ def stage(arguments: Arguments) -> None:
     if batch is None:
         raise CorrectTheCall("a stage is of one batch: say which, with --from and --to")
     sources = _sources(arguments, pipeline)
+    if arguments.rebuild:
+        raise CorrectTheCall("--rebuild is of a whole run: say it to `sash run`")
     (request,) = requests_of(arguments, [batch])
     if arguments.final:
         confirm_final(pipeline, [batch], yes=arguments.yes)

@@ -13,7 +13,7 @@ from pipelines.cli.substreams import substreams
 from pipelines.cli.written import Value, bounds, indented, instant, table
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US
-from pipelines.spec import Pipeline, show_duration, state_fingerprint
+from pipelines.spec import Pipeline, changes_between, show_duration, state_fingerprint
 from pipelines.store.ledger_rows import COUNTS, LedgerRow, next_batch, standing, unfinished
 from pipelines.store.reader import read_ledger
 
@@ -87,8 +87,14 @@ def _watermark(row: LedgerRow) -> str:
 
 
 def _other_spec(pipeline: Pipeline, row: LedgerRow) -> Iterator[str]:
-    if row.spec_fingerprint != state_fingerprint(pipeline):
-        yield "The spec has changed since the newest batch in a way that its tables cannot serve."
+    found = changes_between(row.spec_fingerprint, state_fingerprint(pipeline))
+    if found.problems:
+        yield "The spec has changed in a way that the tables cannot serve:\n" + indented(
+            "\n".join(found.problems)
+        )
+    elif found.new_windows:
+        names = ", ".join(found.new_windows)
+        yield f"The spec has new windows, which the next run computes from the frames that there are: {names}"
 
 
 def _what_to_do(spec: str, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> str:

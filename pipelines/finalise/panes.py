@@ -49,7 +49,7 @@ def panes(
         index.alias("pane_index"),
         (index == 0).alias("is_first"),
         publication.is_final(pipeline).alias("is_final"),
-        F.lit(publication.restated).alias("restated"),
+        publication.restates().alias("restated"),
     )
 
 

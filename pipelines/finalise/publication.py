@@ -16,13 +16,25 @@ from pipelines.windows import closes_us, grace_us
 class Publication:
     """The end of the batch, the watermarks after it, and whether it restates an older one.
 
-    `arrival_us` is the watermark of windows by arrival time.
+    `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
+    before knew.
     """
 
     batch_end_us: int
     watermark_us: int | None
     arrival_us: int | None
     restated: bool
+    new_windows: tuple[str, ...] = ()
+
+    def restates(self) -> Column:
+        """Whether a pane restates: all of a batch that does, and those of a definition that is new over old
+        frames.
+        """
+        return F.lit(self.restated) | self.is_new()
+
+    def is_new(self) -> Column:
+        """Whether a window is of a definition that is new over old frames."""
+        return F.col("window").isin(list(self.new_windows)) if self.new_windows else F.lit(False)
 
     def reached_us(self, window: Window) -> int | None:
         """The watermark after the batch for windows of a definition."""

@@ -30,7 +30,8 @@ def fires(pipeline: Pipeline, publication: Publication) -> Column:
     of_windows = [
         (F.col("window") == window.name) & _fires(window, publication) for window in pipeline.windows
     ]
-    return (F.col("event_count") > 0) & ((F.col("timing") == "ON_TIME") | reduce(or_, of_windows))
+    always = (F.col("timing") == "ON_TIME") | publication.is_new()
+    return (F.col("event_count") > 0) & (always | reduce(or_, of_windows))
 
 
 def fires_early(pipeline: Pipeline) -> Column:

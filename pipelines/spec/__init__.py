@@ -5,6 +5,7 @@ in one message, each with its line, what was found and what is allowed; and a pi
 consistent in itself.
 """
 
+from pipelines.spec.changes import Changes, changes_between
 from pipelines.spec.check import frame_us, warnings
 from pipelines.spec.durations import parse_duration, parse_instant, show_duration
 from pipelines.spec.fingerprint import fingerprint, state_fingerprint
@@ -36,6 +37,7 @@ from pipelines.spec.paths import expand_paths
 
 __all__ = [
     "Aggregate",
+    "Changes",
     "Cumulate",
     "Custom",
     "EachBatch",
@@ -56,6 +58,7 @@ __all__ = [
     "Trigger",
     "Unaligned",
     "Window",
+    "changes_between",
     "expand_paths",
     "fingerprint",
     "frame_us",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from pipelines.intervals import common_length
 from pipelines.spec.durations import show_duration
@@ -16,18 +17,18 @@ TINY = 1 / 200
 """A frame below this part of its shortest window is tiny: 7 s beside 1 h gives frames of one second."""
 
 
-def frame_us(pipeline: Pipeline) -> int:
-    """The length of a frame.
-
-    The greatest common divisor of all sizes, steps and offsets of aligned windows.
+def frame_us(pipeline: Pipeline, *, time: Literal["event", "arrival"] = "event") -> int:
+    """The length of a frame: what stored frames have already, else the greatest common divisor of all sizes,
+    steps and offsets of the windows that share them. Zero where none do.
     """
+    kept = dict(pipeline.frame_lengths).get("aligned" if time == "event" else "arrival")
     lengths = [
         length_us
         for window in pipeline.windows
-        if isinstance(window.shape, Sliding | Cumulate) and window.time == "event"
+        if isinstance(window.shape, Sliding | Cumulate) and window.time == time
         for length_us in (window.shape.size_us, window.shape.step_us, window.shape.offset_us)
     ]
-    return common_length(lengths)
+    return kept if kept is not None and lengths else common_length(lengths)
 
 
 def problems_between(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:

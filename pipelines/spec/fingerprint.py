@@ -6,20 +6,33 @@ import hashlib
 from dataclasses import asdict, replace
 
 from pipelines.spec.check import frame_us
-from pipelines.spec.model import Pipeline
+from pipelines.spec.model import Cumulate, Pipeline, Sliding, Window
 
 DIGITS = 16
+UNSAID = ("home", "path", "expectations", "frame_lengths")
 
 
 def state_fingerprint(pipeline: Pipeline) -> str:
     """The same for two specs whose tables hold the same: key, aggregates, frames and windows.
 
     Where data lies, how late it may be, what is expected of it and when it runs may change without
-    changing this.
+    changing this. It is told in parts, so that `changes_between` can say what changed: `core=…;@grid=length;
+    window=grid.shape`.
     """
-    shapes = sorted((window.name, window.time, repr(window.shape)) for window in pipeline.windows)
     aggregates = sorted(repr(aggregate) for aggregate in pipeline.aggregates)
-    return _hash(repr((pipeline.key, aggregates, frame_us(pipeline), shapes)))
+    lengths = {"aligned": frame_us(pipeline), "arrival": frame_us(pipeline, time="arrival")}
+    entries = {
+        "core": _hash(repr((pipeline.key, aggregates))),
+        **{f"@{grid}": str(length_us) for grid, length_us in lengths.items() if length_us},
+        **{window.name: f"{_grid(window)}.{_hash(repr(window.shape))}" for window in pipeline.windows},
+    }
+    return ";".join(f"{name}={entries[name]}" for name in sorted(entries))
+
+
+def _grid(window: Window) -> str:
+    if not isinstance(window.shape, Sliding | Cumulate):
+        return "own"
+    return "arrival" if window.time == "arrival" else "aligned"
 
 
 def fingerprint(pipeline: Pipeline) -> str:
@@ -32,9 +45,7 @@ def fingerprint(pipeline: Pipeline) -> str:
         aggregates=tuple(sorted(pipeline.aggregates, key=lambda aggregate: aggregate.name)),
         windows=tuple(sorted(pipeline.windows, key=lambda window: window.name)),
     )
-    said = {
-        name: value for name, value in asdict(ordered).items() if name not in ("home", "path", "expectations")
-    }
+    said = {name: value for name, value in asdict(ordered).items() if name not in UNSAID}
     return _hash(repr(sorted(said.items())))
 
 

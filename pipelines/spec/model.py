@@ -189,5 +189,7 @@ class Pipeline:
     batch_us: int
     retention: Retention = Retention()
     expectations: Path | None = None
+    frame_lengths: tuple[tuple[str, int], ...] = ()
+    """By grid, the length that frames which are stored already have, in microseconds."""
     home: Path
     path: Path

@@ -83,6 +83,7 @@ def publication_of(work: Work) -> Publication:
         watermark_us=by_event.after_us,
         arrival_us=by_arrival.after_us,
         restated=work.run.opening.restated,
+        new_windows=work.run.opening.new_windows,
     )
 
 
@@ -93,17 +94,15 @@ def groups_of(work: Work) -> list[Group]:
         _concern(work, window, reached=by_arrival if window.time == "arrival" else by_event)
         for window in work.pipeline.windows
     ]
-    sorts = [(of_sessions, with_news) for of_sessions in (False, True) for with_news in (False, True)]
-    groups = []
-    for of_sessions, with_news in sorts:
-        mine = tuple(
-            it
-            for it in concerns
-            if merges(it.window.shape) is of_sessions and _needs_news(work, it) is with_news
-        )
-        if mine:
-            groups.append(Group(concerns=mine, of_sessions=of_sessions, with_news=with_news))
-    return groups
+    sorts: dict[tuple[bool, bool, bool], list[Concern]] = {}
+    for it in concerns:
+        is_new = it.window.name in work.run.opening.new_windows
+        sort = (merges(it.window.shape), _needs_news(work, it), is_new)
+        sorts.setdefault(sort, []).append(it)
+    return [
+        Group(concerns=tuple(mine), of_sessions=of_sessions, with_news=with_news)
+        for (of_sessions, with_news, _), mine in sorts.items()
+    ]
 
 
 def concerned(work: Work, group: Group) -> Concerned:
@@ -155,12 +154,16 @@ def all_states(found: Sequence[Concerned]) -> DataFrame:
 
 
 def _needs_news(work: Work, concern: Concern) -> bool:
-    """A restatement publishes what changed, at once and whole."""
-    return not work.run.opening.restated and counts_news(concern.window)
+    """A restatement publishes what changed, at once and whole; of a new definition all is."""
+    opening = work.run.opening
+    is_new = concern.window.name in opening.new_windows
+    return not opening.restated and not is_new and counts_news(concern.window)
 
 
 def _touching(work: Work, group: Group) -> str:
     """The predicate that a partial frame or session may be news."""
+    if group.is_about(work.run.opening.new_windows):
+        return "true"
     whose = "false" if _has_run_alike(work) and not work.request.ignore_lateness else is_batch(work.batch)
     since_us = work.run.opening.newest_end_us
     waits = [
@@ -212,16 +215,21 @@ def _reached(work: Work) -> tuple[Reached, Reached]:
 
 def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
     opening = work.run.opening
-    concern = concern_of(
-        window, before_us=reached.before_us, after_us=reached.after_us, restated=opening.restated
-    )
     kept_us = kept_from_us(
         work.pipeline, watermark_us=opening.in_force_us, newest_end_us=opening.newest_end_us
     )
-    if kept_us is None or not opening.restated:
+    is_new = window.name in opening.new_windows
+    concern = concern_of(
+        window,
+        before_us=None if is_new else reached.before_us,
+        after_us=reached.after_us,
+        restated=opening.restated,
+    )
+    if kept_us is None or not (is_new or opening.restated):
         return concern
     # Of windows that reach further back some frames are gone: what was published of them stands.
-    return replace(concern, open_after_us=kept_us + concern.size_us)
+    whole_us = kept_us + concern.size_us
+    return replace(concern, open_after_us=whole_us, due_after_us=whole_us if is_new else concern.due_after_us)
 
 
 def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import Suite, load_suite
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline
+from pipelines.spec import Pipeline, changes_between, state_fingerprint
 from pipelines.store.ledger import Run
+from pipelines.store.reader import read_ledger
 from pipelines.store.tables import Folder, Store
 
 
@@ -43,11 +44,21 @@ class Site:
 
     spark: SparkSession
     store: str
-    pipeline: Pipeline
+    declared: Pipeline
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The pipeline as declared, on frames as long as those that are stored already."""
+        published = [row for row in read_ledger(self.store, self.declared.name) if row.status == "published"]
+        last = max(published, key=lambda row: row.started_at_us or 0, default=None)
+        if last is None:
+            return self.declared
+        lengths = changes_between(last.spec_fingerprint, state_fingerprint(self.declared)).frame_lengths
+        return replace(self.declared, frame_lengths=lengths)
 
     @cached_property
     def tables(self) -> Store:
-        return Store(root=folder_of(self.store, self.pipeline).root, spark=self.spark)
+        return Store(root=folder_of(self.store, self.declared).root, spark=self.spark)
 
     @cached_property
     def suite(self) -> Suite:

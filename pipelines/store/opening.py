@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
 from pipelines.intervals import Interval
+from pipelines.spec import Changes, changes_between
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 
 
@@ -21,7 +22,8 @@ class Opening:
     watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. The
     watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `covered`
     are older batches that this one replaces, `before` is the ledger's row of the same batch when it last
-    ran, `newest_end_us` is where the newest batch that has run ends.
+    ran, `newest_end_us` is where the newest batch that has run ends, `new_windows` are definitions that no
+    batch knew and that the frames can serve.
     """
 
     batch: Interval
@@ -38,6 +40,7 @@ class Opening:
     covered: tuple[Interval, ...]
     before: LedgerRow | None
     newest_end_us: int | None = None
+    new_windows: tuple[str, ...] = ()
 
     def row(self, *, fingerprint: str, started_at_us: int) -> LedgerRow:
         """The ledger's row of the batch as it starts running."""
@@ -54,13 +57,12 @@ class Opening:
 def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, replace: bool) -> Opening:
     """How the batch opens. Raises what says why it cannot."""
     published = [row for row in rows if row.status == "published"]
-    _refuse_other_spec(published, fingerprint)
+    changes = _changes(published, fingerprint)
     pending = unfinished(rows)
     if pending is not None and pending.batch != batch:
         raise WaitForTheBatch(
             f"batch {batch} cannot start: batch {pending.batch} is unfinished (its status is "
-            f"{pending.status}). Run that one "
-            "again, or abandon it, or wait until it is done"
+            f"{pending.status}). Run that one again, or abandon it, or wait until it is done"
         )
     same = [row for row in published if row.batch == batch]
     overlapping = [row.batch for row in published if row.batch != batch and row.batch.overlaps(batch)]
@@ -90,22 +92,22 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         covered=tuple(overlapping),
         before=last_revision,
         newest_end_us=newest.batch.end_us if newest else None,
+        new_windows=changes.new_windows,
     )
 
 
-def _refuse_other_spec(published: Sequence[LedgerRow], fingerprint: str) -> None:
-    other = next((row for row in published if row.spec_fingerprint != fingerprint), None)
-    if other is None:
-        return
-    raise CorrectTheSpec(
-        "the store",
-        (
-            f"its tables were made by another spec (fingerprint {other.spec_fingerprint}, this one has "
-            f"{fingerprint}): key, "
-            "aggregates or windows differ. Give the pipeline a new `name`, or use another store, or undo "
-            "the change",
-        ),
-    )
+def _changes(published: Sequence[LedgerRow], fingerprint: str) -> Changes:
+    """What the spec asks of the tables beyond what the one before did. Raises what they cannot serve."""
+    last = max(published, key=lambda row: row.started_at_us or 0, default=None)
+    if last is None or last.spec_fingerprint == fingerprint:
+        return Changes()
+    found = changes_between(last.spec_fingerprint, fingerprint)
+    if found.problems:
+        rebuild = "Run with --rebuild to compute all anew, give the pipeline a new `name`, or undo the change"
+        raise CorrectTheSpec(
+            "the store", tuple(f"made by another spec: {it}. {rebuild}" for it in found.problems)
+        )
+    return found
 
 
 def _refuse_overlap(batch: Interval, overlapping: Sequence[Interval], *, replace: bool) -> None:

@@ -44,6 +44,17 @@ def create(store: Folder, table: str, *, columns: Columns) -> None:
     )
 
 
+def recreate(store: Folder, table: str, *, columns: Columns) -> None:
+    """Let a table be empty, with these columns and no others; its history stays."""
+    create(store, table, columns=columns)
+    partitions = list(PARTITIONED_BY[table])
+    whole = {**columns, "day": DateType()} if "day" in partitions else columns
+    schema = pa.schema(Schema.from_json(schema_of(whole).json()).to_arrow())
+    empty = schema.empty_table()
+    place = location(store, table)
+    write_deltalake(place, empty, mode="overwrite", schema_mode="overwrite", partition_by=partitions)
+
+
 def read(opened: DeltaTable, *, where: list[tuple[str, str, date]] | None = None) -> list[dict[str, Value]]:
     """The rows of a table as it was opened, or those that `where` is true of; instants are microseconds."""
     rows = opened.to_pyarrow_table(filters=where)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError
 
@@ -82,7 +83,7 @@ def _before_open_sessions_us(folder: Folder, kept_us: int) -> int:
     """Where the first session begins that reaches further: all of its partial sessions are needed."""
     standing = QueryBuilder().register("rows", small.open_table(folder, "sessions"))
     asked = f"SELECT min(window_start) AS first FROM rows WHERE window_end > {Instant(kept_us)}"
-    found = in_microseconds(standing.execute(asked).read_all()).to_pylist()
+    found = in_microseconds(pa.table(standing.execute(asked).read_all())).to_pylist()
     first_us = found[0]["first"] if found else None
     return kept_us if first_us is None else min(kept_us, int(first_us))
 

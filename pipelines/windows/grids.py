@@ -9,8 +9,9 @@ divides.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from pipelines.intervals import common_length
+from pipelines.spec.check import frame_us
 from pipelines.spec.model import Cumulate, Pipeline, Sliding, Window
 from pipelines.windows.merging import merges
 
@@ -51,10 +52,11 @@ def grid_of(pipeline: Pipeline, window: str) -> Grid:
 
 def _shared(pipeline: Pipeline) -> list[Grid]:
     grids = []
-    for name, time in ((ALIGNED, "event"), (ARRIVAL, "arrival")):
+    times: tuple[tuple[str, Literal["event", "arrival"]], ...] = ((ALIGNED, "event"), (ARRIVAL, "arrival"))
+    for name, time in times:
         windows = tuple(it for it in pipeline.windows if _is_aligned(it) and it.time == time)
         if windows:
-            grids.append(Grid(name=name, windows=windows, frame_us=common_length(_lengths(windows))))
+            grids.append(Grid(name=name, windows=windows, frame_us=frame_us(pipeline, time=time)))
     return grids
 
 
@@ -64,8 +66,3 @@ def _own(pipeline: Pipeline) -> list[Grid]:
 
 def _is_aligned(window: Window) -> bool:
     return isinstance(window.shape, Sliding | Cumulate)
-
-
-def _lengths(windows: tuple[Window, ...]) -> list[int]:
-    shapes = [it.shape for it in windows if isinstance(it.shape, Sliding | Cumulate)]
-    return [length for it in shapes for length in (it.size_us, it.step_us, it.offset_us)]

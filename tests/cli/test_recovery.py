@@ -60,6 +60,7 @@ def test_an_abandoned_batch_leaves_the_tables_as_they_were(place: Place, spark: 
     assert [row.status for row in read_ledger(place.store, "rides")] == ["published", "published"]
 
 
+@pytest.mark.slow
 def test_an_abandoned_restatement_brings_back_what_stood(place: Place, spark: SparkSession):
     place.write_rides(RIDES[:2])
     assert place.sash("run", *FIRST).code == 0
@@ -92,6 +93,7 @@ def test_late_and_quarantined_rows_are_sent_through_again(place: Place, spark: S
     assert totals(place)["Chur", day(2, 1)] == 2
 
 
+@pytest.mark.slow
 def test_upkeep_leaves_every_row_and_fewer_files(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
     assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "12h").code == 0
@@ -106,6 +108,7 @@ def test_upkeep_leaves_every_row_and_fewer_files(place: Place, spark: SparkSessi
     assert contents(place)["windows"] == before["windows"]
 
 
+@pytest.mark.slow
 def test_what_is_beyond_retention_is_let_go_and_not_restated(place: Place, spark: SparkSession):
     place.write_spec(("schedule:", "retention: {frames: 1 day, late_events: 1 day}\nschedule:"))
     place.write_rides([*RIDES, ("Bern", 1.0, day(5), day(5))])

@@ -1,0 +1,57 @@
+"""What a changed spec asks of tables that an older one made, told from the two fingerprints of their state.
+
+Windows over frames that are there can be added, and windows can be taken away. Whatever else frames cannot
+serve has to be computed anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.spec.durations import show_duration
+
+CORE, GRID = "core", "@"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """`problems` that the tables cannot serve, the names of `new_windows` that they can, and the lengths of
+    their frames by grid, in microseconds, which stay.
+    """
+
+    problems: tuple[str, ...] = ()
+    new_windows: tuple[str, ...] = ()
+    frame_lengths: tuple[tuple[str, int], ...] = ()
+
+
+def changes_between(before: str, after: str) -> Changes:
+    """What changed between two state fingerprints."""
+    was, now = _parsed(before), _parsed(after)
+    if was.get(CORE) != now.get(CORE):
+        return Changes(problems=("key or aggregates differ from those that its frames were made for",))
+    lengths = {name: int(us) for name, us in was.items() if name.startswith(GRID)}
+    problems = []
+    for name, us in now.items():
+        if name.startswith(GRID) and name in lengths and int(us) % lengths[name]:
+            kept, asked = show_duration(lengths[name]), show_duration(int(us))
+            problems.append(f"frames are {kept} long, and the windows now need frames of {asked}")
+    windows = {name: told for name, told in now.items() if name != CORE and not name.startswith(GRID)}
+    new = [name for name in windows if name not in was]
+    for name, told in windows.items():
+        grid = told.split(".")[0]
+        if name in was and was[name] != told:
+            problems.append(f"window `{name}` has another shape than before: give it another name")
+        elif name in new and f"{GRID}{grid}" not in lengths:
+            problems.append(f"window `{name}` is new, and there are no frames that it could be made of")
+    return Changes(
+        problems=tuple(problems),
+        new_windows=tuple(new),
+        frame_lengths=tuple(sorted((name.removeprefix(GRID), us) for name, us in lengths.items())),
+    )
+
+
+def _parsed(fingerprint: str) -> dict[str, str]:
+    """The entries of a fingerprint; one that is not of this kind is a core alone."""
+    if "=" not in fingerprint:
+        return {CORE: fingerprint}
+    return dict(entry.split("=", 1) for entry in fingerprint.split(";"))

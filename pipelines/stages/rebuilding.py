@@ -1,0 +1,29 @@
+"""Empties a pipeline's tables, so that its batches can be computed anew under a changed spec."""
+
+from __future__ import annotations
+
+from pipelines.errors import WaitForTheBatch
+from pipelines.stages.shapes import shapes_of
+from pipelines.stages.site import Site
+from pipelines.store import small
+from pipelines.store.ledger_rows import unfinished
+from pipelines.store.reader import read_ledger
+
+KEPT = "attempts"
+"""Numbers only rise, so that whoever was at work before can write nothing any more."""
+
+
+def empty_tables(site: Site) -> None:
+    """Empty all tables of the pipeline, in the shapes of the spec as it now is.
+
+    Raises `WaitForTheBatch` while a batch is running. What was in them stays in their history for a week.
+    """
+    pending = unfinished(read_ledger(site.store, site.declared.name))
+    if pending is not None and pending.status == "running":
+        raise WaitForTheBatch(
+            f"batch {pending.batch} is running: the tables cannot be rebuilt under it. Wait until it is "
+            "done, or abandon it"
+        )
+    for table, columns in shapes_of(Site(site.spark, site.store, site.declared)).tables().items():
+        if table != KEPT:
+            small.recreate(site.tables, table, columns=columns)

@@ -1,0 +1,52 @@
+"""What a changed spec asks of tables that an older one made."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.spec import changes_between, state_fingerprint
+from tests.spec.conftest import Read
+
+HALF_HOUR, HOUR = 1_800_000_000, 3_600_000_000
+WINDOWS = "hourly: {tumbling: 1 hour}"
+
+
+def test_the_same_spec_changes_nothing(read: Read) -> None:
+    fingerprint = state_fingerprint(read())
+    found = changes_between(fingerprint, fingerprint)
+    assert (found.problems, found.new_windows, found.frame_lengths) == ((), (), (("aligned", HOUR),))
+
+
+@pytest.mark.parametrize(
+    "window", ["{tumbling: 3 hours}", "{sliding: 1 day, step: 2 hours}", "{cumulate: 1 day, step: 1 hour}"]
+)
+def test_windows_of_frames_that_are_there_may_be_added(window: str, read: Read) -> None:
+    after = read((WINDOWS, f"{WINDOWS}\n  more: {window}"))
+    found = changes_between(state_fingerprint(read()), state_fingerprint(after))
+    assert (found.problems, found.new_windows) == ((), ("more",))
+
+
+def test_a_window_may_go_and_frames_stay_as_short_as_they_are(read: Read) -> None:
+    before = read((WINDOWS, f"{WINDOWS}\n  half: {{tumbling: 30 minutes}}"))
+    found = changes_between(state_fingerprint(before), state_fingerprint(read()))
+    assert (found.problems, found.new_windows, found.frame_lengths) == ((), (), (("aligned", HALF_HOUR),))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (WINDOWS, f"{WINDOWS}\n  half: {{tumbling: 30 minutes}}", "windows now need frames of 30 minutes"),
+        (WINDOWS, "hourly: {tumbling: 2 hours}", "window `hourly` has another shape"),
+        (
+            WINDOWS,
+            f"{WINDOWS}\n  visits: {{session: 1 hour}}",
+            "window `visits` is new, and there are no frames",
+        ),
+        (WINDOWS, f"{WINDOWS}\n  came: {{tumbling: 1 hour, time: arrival}}", "window `came` is new"),
+        ("rides: count", "rides: count\n  fares: {sum: fare}", "key or aggregates differ"),
+        ("key: [city]", "key: []", "key or aggregates differ"),
+    ],
+)
+def test_what_frames_cannot_serve_is_told(old: str, new: str, told: str, read: Read) -> None:
+    found = changes_between(state_fingerprint(read()), state_fingerprint(read((old, new))))
+    assert any(told in problem for problem in found.problems)

@@ -1,0 +1,62 @@
+"""A changed spec over tables that an older one made: new windows from old frames, and all anew."""
+
+from __future__ import annotations
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.store.reader import table_path
+from tests.cli.conftest import Place, Ride, day, place
+
+__all__ = ["place"]
+
+FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
+SECOND = ("--from", "2024-01-02", "--to", "2024-01-03")
+RIDES: list[Ride] = [
+    ("Bern", 10.0, day(1, 7, 30), day(1, 8)),
+    ("Bern", 20.0, day(1, 9), day(1, 10)),
+    ("Chur", 5.0, day(2, 1), day(2, 2)),
+]
+DAILY = ("  hourly:", "  daily: {tumbling: 1 day}\n  hourly:")
+
+
+def rows(there: Place, table: str) -> list[dict]:
+    return DeltaTable(table_path(there.store, "rides", table=table)).to_pyarrow_table().to_pylist()
+
+
+def test_a_new_window_is_computed_from_old_frames_without_a_raw_row(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    (place.home / "data" / "rides" / "part-0.parquet").unlink()
+    place.write_rides(RIDES[2:])
+    place.write_spec(DAILY)
+    assert "new windows, which the next run computes" in place.sash("status").out
+    assert place.sash("run", *SECOND).code == 0
+    daily = [it for it in rows(place, "panes") if it["window"] == "daily"]
+    told = [(it["city"], it["window_start"], it["rides"], it["timing"], it["restated"]) for it in daily]
+    assert told == [("Bern", day(1), 2, "ON_TIME", True)]
+    hourly = [it for it in rows(place, "panes") if it["window"] == "hourly"]
+    assert not any(it["restated"] for it in hourly)
+    assert place.sash("run", "--final", "--yes").code == 0
+    daily = [it for it in rows(place, "windows") if it["window"] == "daily"]
+    assert sorted((it["city"], it["rides"]) for it in daily) == [("Bern", 2), ("Chur", 1)]
+
+
+@pytest.mark.slow
+def test_what_frames_cannot_serve_is_refused_until_all_is_computed_anew(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    place.write_spec(("  rides: count", "  rides: count\n  dearest: {max: fare}"))
+    refused = place.sash("run", *SECOND)
+    assert refused.code == 2 and "key or aggregates differ" in refused.err and "--rebuild" in refused.err
+    whole = ("--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d")
+    anew = place.sash("run", *whole, "--rebuild", "--final", "--yes")
+    assert (anew.code, anew.err) == (0, "")
+    hourly = [it for it in rows(place, "windows") if it["window"] == "hourly"]
+    assert sorted((it["city"], it["rides"], it["dearest"]) for it in hourly) == [
+        ("Bern", 1, 10.0),
+        ("Bern", 1, 20.0),
+        ("Chur", 1, 5.0),
+    ]
+    assert len(rows(place, "runs")) == 2
