@@ -1,0 +1,84 @@
+"""A transcript through the whole walk: a spec, a file, every stage of each batch twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
+from pipelines.spec import load
+from pipelines.stages import Request, Site, run_stage
+from tests.transcripts.reading import Batch, Standing, Told, Transcript
+
+# The disorder is so large that the watermark is what each batch says.
+SPEC = """
+name: story
+source: {{format: parquet, path: data, event_time: event_time, arrival_time: arrival_time}}
+key: [user]
+aggregates: {{total: {{sum: number}}}}
+time: {{max_disorder: 10000 days}}
+windows: {{it: {window}}}
+"""
+ROWS = pa.schema(
+    {
+        "user": pa.string(),
+        "number": pa.int64(),
+        "event_time": pa.timestamp("us", tz="UTC"),
+        "arrival_time": pa.timestamp("us", tz="UTC"),
+    }
+)
+
+
+def by_walk(
+    story: Transcript, spark: SparkSession, *, folder: Path
+) -> Iterator[tuple[Batch, list[Told], Standing]]:
+    """What the walk publishes, batch by batch, and what stands then."""
+    for name in ("data", "dags"):
+        (folder / name).mkdir()
+    (folder / "dags" / "story.yml").write_text(SPEC.format(window=story.window))
+    rows = [
+        {"user": it.key, "number": it.number, "event_time": it.event_us, "arrival_time": it.arrival_us}
+        for batch in story.batches
+        for it in batch.events
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), folder / "data" / "rows.parquet")
+    site = Site(spark, str(folder / "store"), load(folder / "dags" / "story.yml"))
+    for batch in story.batches:
+        request = Request(
+            batch=Interval(batch.start, batch.end),
+            watermark_us=None if batch.watermark == LATEST_US else batch.watermark,
+            final=batch.watermark == LATEST_US,
+        )
+        for stage, source in (("accumulate", "main"), ("combine", None), ("finalise", None)):
+            run_stage(site, request, stage=stage, source=source)
+            run_stage(site, request, stage=stage, source=source)
+        run_stage(site, request, stage="publish")
+        store = folder / "store" / "story"
+        published = [_told(row) for row in _rows(store / "panes") if row["batch_end"] == batch.end]
+        stands = {(it["user"], it["start"], it["end"]): it["total"] for it in _rows(store / "windows")}
+        yield batch, sorted(published, key=str), stands
+
+
+def _told(row: dict) -> Told:
+    said = (row["timing"], row["pane_index"], row["kind"], row["total"], row["is_final"])
+    return (row["user"], row["start"], row["end"], *said)
+
+
+def _rows(table: Path) -> list[dict]:
+    whole = DeltaTable(table).to_pyarrow_table()
+    for place, of in enumerate(whole.schema):
+        if str(of.type).startswith("timestamp"):
+            whole = whole.set_column(place, of.name, whole.column(place).cast("int64"))
+    return [
+        {
+            **row,
+            "start": EARLIEST_US if row["window_start"] is None else row["window_start"],
+            "end": LATEST_US if row["window_end"] is None else row["window_end"],
+        }
+        for row in whole.to_pylist()
+    ]

@@ -1,0 +1,182 @@
+"""Transcripts as values: a window, and batches of rows with the panes that they are to publish."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import yaml
+
+from pipelines.intervals import EARLIEST_US
+from tests.oracle.publishing import LATEST, Definition, Event, Publisher, Row, Trigger
+from tests.oracle.shapes import sessions, slid, tumbled
+
+FOLDER = Path(__file__).parent
+MINUTE = 60_000_000
+UNITS = {"min": MINUTE, "h": 60 * MINUTE, "day": 1440 * MINUTE}
+PANE = re.compile(
+    r"(?P<key>\w+) (?:\[(?P<start>-?\d+), (?P<end>-?\d+)\)|(?P<ever>ever)) (?P<timing>EARLY|ON_TIME|LATE) "
+    r"(?P<index>\d+): (?P<retract>not )?(?P<total>-?\d+|nothing)(?P<final>, final)?"
+)
+WINDOW = re.compile(r"(?P<key>\w+) (?:\[(?P<start>-?\d+), (?P<end>-?\d+)\)|(?P<ever>ever)): (?P<total>-?\d+)")
+Told = tuple[str, int, int, str, int, str, int | None, bool]
+"""Of a pane: key, bounds, timing, index, kind, total, whether it is final."""
+Standing = dict[tuple[str, int, int], int | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Rows that arrive until an instant, the watermark after them, and the panes that they are to publish."""
+
+    start: int
+    end: int
+    events: tuple[Event, ...]
+    watermark: int
+    panes: tuple[Told, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transcript:
+    """A story of one window definition."""
+
+    title: str
+    window: str
+    definition: Definition
+    batches: tuple[Batch, ...]
+    windows: Standing | None = None
+
+
+def transcripts(folder: str) -> list[Transcript]:
+    """All stories of a folder."""
+    return [
+        read(story)
+        for path in sorted((FOLDER / folder).glob("*.yml"))
+        for story in yaml.safe_load(path.read_text())
+    ]
+
+
+def read(story: Mapping) -> Transcript:
+    """A story; a sentence that is none is refused."""
+    batches, start = [], 0
+    for told in story["batches"]:
+        end = told["until"] * MINUTE
+        assert start < end, f"{story['title']}: batches follow one another"
+        events = tuple(_event(row, arrival=end - 1) for row in told["rows"])
+        watermark = LATEST if told["watermark"] == "final" else told["watermark"] * MINUTE
+        panes = tuple(sorted((pane_of(text) for text in told["panes"]), key=str))
+        batches.append(Batch(start=start, end=end, events=events, watermark=watermark, panes=panes))
+        start = end
+    stands = dict(map(_window, story["windows"])) if "windows" in story else None
+    return Transcript(
+        title=story["title"],
+        window=_flow(story["window"]),
+        definition=_definition(story["window"]),
+        batches=tuple(batches),
+        windows=stands,
+    )
+
+
+def pane_of(text: str) -> Told:
+    """The pane that a sentence tells."""
+    found = PANE.fullmatch(text)
+    assert found, f"no pane: {text!r}"
+    kind = "retract" if found["retract"] else "insert"
+    total = None if found["total"] == "nothing" else int(found["total"])
+    return (
+        found["key"],
+        *_bounds(found),
+        found["timing"],
+        int(found["index"]),
+        kind,
+        total,
+        bool(found["final"]),
+    )
+
+
+def told(row: Row) -> Told:
+    """What a row of panes says, as sentences say it."""
+    return (row.key, row.start, row.end, row.timing, row.pane_index, row.kind, row.total, row.is_final)
+
+
+def by_oracle(story: Transcript) -> Iterator[tuple[Batch, list[Told], Standing]]:
+    """What the plain loops publish, batch by batch, and what stands then."""
+    keys = sorted({event.key for batch in story.batches for event in batch.events})
+    publishers = [Publisher(story.definition, key) for key in keys]
+    before: int | None = None
+    for batch in story.batches:
+        after = max(batch.watermark, before) if before is not None else batch.watermark
+        rows = [
+            row
+            for publisher in publishers
+            for row in publisher.run(
+                [event for event in batch.events if event.key == publisher.key],
+                end=batch.end,
+                before=before,
+                after=after,
+            )
+        ]
+        before = after
+        stands = {key[1:]: total for it in publishers for key, (total, _) in it.standing().items()}
+        yield batch, sorted((told(row) for row in rows), key=str), stands
+
+
+def _event(row: Mapping[str, int], *, arrival: int) -> Event:
+    ((place, number),) = row.items()
+    key, minute = place.split(" ")
+    return Event(number, key, int(minute) * MINUTE, arrival)
+
+
+def _bounds(found: re.Match[str]) -> tuple[int, int]:
+    if found["ever"]:
+        return EARLIEST_US, LATEST
+    return int(found["start"]) * MINUTE, int(found["end"]) * MINUTE
+
+
+def _window(text: str) -> tuple[tuple[str, int, int], int]:
+    found = WINDOW.fullmatch(text)
+    assert found, f"no window: {text!r}"
+    return (found["key"], *_bounds(found)), int(found["total"])
+
+
+def _definition(window: Mapping) -> Definition:
+    panes = window.get("panes", {})
+    rules = {
+        "name": "it",
+        "lateness": _us(window.get("allowed_lateness", "0 min")),
+        "early": _trigger(panes.get("early", "none")),
+        "late": _trigger(panes.get("late", "each batch")),
+        "mode": panes.get("mode", "accumulating"),
+    }
+    if "session" in window:
+        gap, touching = _us(window["session"]), window.get("touching", "merge")
+        longest = _us(window["max"]) if "max" in window else None
+        of = partial(sessions, gap=gap, splits=touching == "split", longest=longest)
+        return Definition(sessions_of=of, gap=gap, touching=touching, **rules)
+    return Definition(windows_of=_windows_of(window), **rules)
+
+
+def _windows_of(window: Mapping) -> Callable[[int], list[tuple[int, int]]]:
+    if "global" in window:
+        return lambda _: [(EARLIEST_US, LATEST)]
+    if "sliding" in window:
+        return partial(slid, size=_us(window["sliding"]), step=_us(window["step"]))
+    return partial(tumbled, size=_us(window["tumbling"]))
+
+
+def _trigger(told: object) -> Trigger:
+    if isinstance(told, dict):
+        return ("rows", told["rows"]) if "rows" in told else ("every", _us(told["every"]))
+    return "none" if told == "none" else "each batch"
+
+
+def _us(told: str) -> int:
+    number, unit = told.split(" ")
+    return int(number) * UNITS[unit]
+
+
+def _flow(window: object) -> str:
+    """The window as it is written in a spec."""
+    return yaml.safe_dump(window, default_flow_style=True, sort_keys=False, width=1000).strip()
