@@ -36,7 +36,7 @@ def panes(
     both = _beside(finished(states, pipeline), last, what="last", pipeline=pipeline)
     both = _beside(both, news, what="news", pipeline=pipeline)
     published = both.where(_publishes(both, pipeline, publication=publication))
-    rows = F.explode(_rows(pipeline, publication)).alias("row")
+    rows = F.explode(_rows(pipeline, publication, with_news=news is not None)).alias("row")
     exploded = published.select(
         *pipeline.key, *RESULT_BOUNDS, "timing", _next_index(pipeline).alias("_next_index"), rows
     )
@@ -88,13 +88,13 @@ def _has_changed(both: DataFrame, pipeline: Pipeline) -> Column:
     return unlike
 
 
-def _rows(pipeline: Pipeline, publication: Publication) -> Column:
+def _rows(pipeline: Pipeline, publication: Publication, *, with_news: bool) -> Column:
     """The rows of one publication, in order: the retract of what was published, and the insert."""
     said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count"]
     insert = F.struct(*said, F.lit("insert").alias("kind"))
     retract = F.struct(*[F.col(f"last.{name}").alias(name) for name in said], F.lit("retract").alias("kind"))
     retracts = F.lit(publication.restated) | _is_of(pipeline, "retracting")
-    if not publication.restated and any(window.panes.mode == "discarding" for window in pipeline.windows):
+    if with_news:
         news = F.struct(*[F.col(f"news.{name}").alias(name) for name in said], F.lit("insert").alias("kind"))
         insert = F.when(is_published() & _is_of(pipeline, "discarding"), news).otherwise(insert)
     return F.array_compact(

@@ -8,5 +8,6 @@ its batch over, and a run that did not publish never ends as a success.
 from pipelines.orchestration.dag import windowed_dag
 from pipelines.orchestration.group import window_stages, windows_asset
 from pipelines.orchestration.params import batch_params
+from pipelines.orchestration.upkeep import upkeep_dag
 
-__all__ = ["batch_params", "window_stages", "windowed_dag", "windows_asset"]
+__all__ = ["batch_params", "upkeep_dag", "window_stages", "windowed_dag", "windows_asset"]

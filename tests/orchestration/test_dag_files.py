@@ -56,7 +56,7 @@ def test_all_of_them_parse_quickly_and_load_nothing_heavy() -> None:
 def test_airflow_finds_a_dag_in_each_and_no_error() -> None:
     found = bag(DAGS)
     assert found.import_errors == {}
-    assert {"airport_traffic", "example_own_dag"} <= set(found.dags)
+    assert {"airport_traffic", "example_own_dag", "upkeep"} <= set(found.dags)
     assert {dag.fileloc for dag in found.dags.values()} == set(dag_files())
 
 

@@ -1,0 +1,51 @@
+"""The DAG that keeps the tables of all pipelines in a folder small: one task a spec."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from airflow.sdk import DAG, task
+
+from pipelines.orchestration.choosing import store_of
+from pipelines.orchestration.group import beside_caller
+from pipelines.spec import load
+
+log = logging.getLogger(__name__)
+
+
+def upkeep_dag(
+    folder: str | Path = ".",
+    *,
+    store: str | None = None,
+    schedule: str | None = "@daily",
+    **dag_kwargs: object,
+) -> DAG:
+    """A DAG named `upkeep`: what `sash maintain` does, for every spec of a folder beside the DAG file.
+
+    The specs are looked for when it runs, and batches may run meanwhile. `store` as in `windowed_dag`;
+    everything else is handed to Airflow's `DAG`.
+    """
+    settings: dict[str, object] = {"dag_id": "upkeep", "tags": ["sash"], "catchup": False}
+    with DAG(**{**settings, "max_active_runs": 1, "schedule": schedule, **dag_kwargs}) as dag:
+        specs = task(find_specs)(str(beside_caller(folder)))
+        task(map_index_template="{{ spec }}")(maintain).partial(store=store).expand(spec=specs)
+    return dag
+
+
+def find_specs(folder: str) -> list[str]:
+    """The specs of a folder."""
+    return sorted(str(path) for path in Path(folder).glob("*.yml"))
+
+
+def maintain(spec: str, store: str | None) -> dict[str, int]:
+    """Keep one pipeline's tables small; returns how many files each has."""
+    from pipelines.stages.site import folder_of
+    from pipelines.store.upkeep import maintain_table, tables_of
+
+    pipeline = load(Path(spec))
+    tables = folder_of(store_of(pipeline, store), pipeline)
+    kept = [maintain_table(tables, table, pipeline=pipeline) for table in tables_of(tables)]
+    for one in kept:
+        log.info("%s: %d files, now %d; %d rows let go", one.table, one.before, one.after, one.let_go)
+    return {one.table: one.after for one in kept}
