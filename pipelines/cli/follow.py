@@ -15,7 +15,8 @@ from pipelines.cli.batches import await_turn, duration_of, instant_of
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import interrupted
 from pipelines.cli.session import session_of
-from pipelines.errors import CorrectTheCall
+from pipelines.cli.written import bounds
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval, floor_to, to_us
 from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site, run_batch
@@ -32,6 +33,11 @@ def follow(arguments: Arguments) -> None:
     start_us = _start_us(arguments, pipeline, store=store, every_us=every_us)
     site = Site(session_of(arguments), store, pipeline)
     pending = unfinished(read_ledger(store, pipeline.name))
+    if pending is not None and pending.status == "running":
+        raise WaitForTheBatch(
+            f"batch {pending.batch} is running. If nothing runs it any more, run it again: "
+            f"`sash run {arguments.spec} {bounds(pending.batch)}`"
+        )
     if pending is not None:
         _run(arguments, site, batch=pending.batch)
         start_us = max(start_us, pending.batch.end_us)

@@ -148,8 +148,8 @@ Each is a restatement: only windows that change are published again.
 FOLLOW = Page(
     summary="runs micro-batches as time goes on, in one session",
     description="""Runs a batch every so often, in one session: each takes what has arrived since the batch
-before it, up to now. Ctrl-C between two batches ends it; in the middle of one, that batch
-is unfinished and the next start runs it again.
+before it, up to now. Ctrl-C between two batches ends it; in the middle of one it says how
+to run that batch again, and one that failed is run again at the next start.
 
 The first batch begins where the newest one ended, else at --from, else at the spec's
 `schedule: {start: …}`, else now.""",

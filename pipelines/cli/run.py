@@ -44,6 +44,8 @@ def run(arguments: Arguments) -> None:
     if arguments.final:
         confirm_final(pipeline, [request.batch for request in requests], yes=arguments.yes)
     if arguments.rebuild:
+        if arguments.since is None:
+            raise CorrectTheCall("--rebuild begins anew: say from where to where, with --from and --to")
         confirm_rebuild(pipeline, yes=arguments.yes)
         empty_tables(Site(session_of(arguments), store, pipeline))
     carry_out(arguments, pipeline, store=store, requests=requests)
@@ -90,9 +92,16 @@ def requests_of(arguments: Arguments, batches: Sequence[Interval]) -> list[Reque
 def interrupted(arguments: Arguments, batch: Interval) -> Interrupted:
     """What to say when somebody stops a batch by hand."""
     place = f" --store {arguments.store}" if arguments.store else ""
+    flags = "".join(
+        f" --{name.replace('_', '-')}"
+        for name in ("final", "replace", "ignore_lateness")
+        if getattr(arguments, name, False)
+    )
+    if getattr(arguments, "what", None) == "late":
+        flags += " --ignore-lateness"
     return Interrupted(
         f"interrupted; batch {batch} is unfinished, and other batches wait for it. Nothing needs "
-        f"repair: run it again with `sash run {arguments.spec} {bounds(batch)}{place}`"
+        f"repair: run it again with `sash run {arguments.spec} {bounds(batch)}{flags}{place}`"
     )
 
 

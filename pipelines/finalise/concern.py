@@ -23,14 +23,15 @@ class Concern:
 
     Due in this batch: `due_after_us < end ≤ due_until_us`. Due before and still open: `open_after_us <
     end ≤ due_after_us`; of these, and of those not due, only windows that the batch touched have news,
-    unless triggers hold news back. Closing in this batch: `open_after_us < end ≤ close_until_us`. `None` for
-    a bound: there is no such watermark.
+    unless triggers hold news back. Closing in this batch: `closed_before_us < end ≤ close_until_us`. `None`
+    for a bound: there is no such watermark, or a restatement, for which nothing is closed.
     """
 
     window: Window
     due_after_us: int | None
     due_until_us: int | None
     open_after_us: int | None
+    closed_before_us: int | None = None
     close_until_us: int | None = None
 
     @property
@@ -44,7 +45,7 @@ class Concern:
         until_us = self.close_until_us
         if self.due_after_us is None or until_us is None or self.window.panes.late == EachBatch():
             return None
-        after_us = EARLIEST_US if self.open_after_us is None else self.open_after_us
+        after_us = EARLIEST_US if self.closed_before_us is None else self.closed_before_us
         until_us = min(until_us, self.due_after_us)
         return Interval(after_us + 1, until_us + 1) if after_us < until_us else None
 
@@ -92,7 +93,8 @@ def concern_of(window: Window, *, before_us: int | None, after_us: int | None, r
         due_after_us=before_us,
         due_until_us=after_us,
         open_after_us=None if restated else _closed_us(window, before_us),
-        close_until_us=None if restated else _closed_us(window, after_us),
+        closed_before_us=_closed_us(window, before_us),
+        close_until_us=_closed_us(window, after_us),
     )
 
 

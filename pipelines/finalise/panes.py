@@ -67,7 +67,8 @@ def _publishes(both: DataFrame, pipeline: Pipeline, *, publication: Publication)
         return fires(pipeline, publication)
     is_wanted = (F.col("timing") != "EARLY") | fires_early(pipeline)
     fresh = (F.col("event_count") > 0) & is_wanted
-    return F.when(is_published(), _has_changed(both, pipeline)).otherwise(fresh)
+    is_due = (F.col("event_count") > 0) & (F.col("timing") == "ON_TIME")
+    return F.when(is_published(), _has_changed(both, pipeline) | is_due).otherwise(fresh)
 
 
 def _next_index(pipeline: Pipeline) -> Column:

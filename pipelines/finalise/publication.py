@@ -17,7 +17,7 @@ class Publication:
     """The end of the batch, the watermarks after it, and whether it restates an older one.
 
     `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
-    before knew.
+    before knew, `kept_from_us` is where retention begins.
     """
 
     batch_end_us: int
@@ -25,6 +25,7 @@ class Publication:
     arrival_us: int | None
     restated: bool
     new_windows: tuple[str, ...] = ()
+    kept_from_us: int | None = None
 
     def restates(self) -> Column:
         """Whether a pane restates: all of a batch that does, and those of a definition that is new over old

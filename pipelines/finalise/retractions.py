@@ -15,7 +15,7 @@ from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS
 from pipelines.finalise.sessions import NEAR, renamed, same_place
 from pipelines.spec import Pipeline, Session, Window
-from pipelines.windows import by_window, is_apart, session_windows
+from pipelines.windows import by_window, grace_us, is_apart, session_windows
 
 NEW = "_new_"
 PART = "_part_"
@@ -39,25 +39,15 @@ def retracted_sessions(
     """
     names = [window.name for window in session_windows(pipeline)]
     stood = last.where(F.col("window").isin(names) & (F.col("last.kind") == "insert"))
+    if publication.kept_from_us is not None:
+        # What retention has let go is no more among the sessions, and stands.
+        stood = stood.where(F.unix_micros("window_end") > F.lit(publication.kept_from_us))
     now = renamed(present.sessions, NEAR, pipeline=pipeline)
     gone = stood.join(now, on=same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
     of_apart = renamed(present.partials.where("event_count > 0"), PART, pipeline=pipeline)
-    first = panes.where(F.col("window").isin(names) & F.col("is_first") & (F.col("kind") == "insert"))
-    new = first.select(
-        *[F.col(name).alias(f"{NEW}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)],
-        *[F.col(name).alias(f"{NEW}{name}") for name in ("timing", "is_final")],
-    )
-    pairs = gone.join(new, on=_overlap(NEW, pipeline), how="inner")
-    replaced = _sharing(pairs, of_apart, pipeline=pipeline).groupBy(*pipeline.key, *RESULT_BOUNDS)
-    bringing = F.min_by(F.struct(f"{NEW}timing", f"{NEW}is_final"), f"{NEW}window_start")
-    brought = replaced.agg(F.first("last").alias("last"), bringing.alias("by")).select(
-        *pipeline.key,
-        *RESULT_BOUNDS,
-        "last",
-        F.col(f"by.{NEW}timing").alias("timing"),
-        F.lit(0).alias("pane_index"),
-        F.col(f"by.{NEW}is_final").alias("is_final"),
-    )
+    brought = _replaced(panes, gone, partials=of_apart, pipeline=pipeline)
+    if not publication.restated:
+        return _as_panes(brought, pipeline, restated=False)
     emptied = _emptied(gone, now, partials=of_apart, pipeline=pipeline).select(
         *pipeline.key,
         *RESULT_BOUNDS,
@@ -69,9 +59,31 @@ def retracted_sessions(
     return _as_panes(brought.unionByName(emptied), pipeline, restated=publication.restated)
 
 
+def _replaced(panes: DataFrame, gone: DataFrame, *, partials: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Of the sessions that are gone those that share events with one that has its first pane now."""
+    names = [window.name for window in session_windows(pipeline)]
+    first = panes.where(F.col("window").isin(names) & F.col("is_first") & (F.col("kind") == "insert"))
+    new = first.select(
+        *[F.col(name).alias(f"{NEW}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)],
+        *[F.col(name).alias(f"{NEW}{name}") for name in ("timing", "is_final")],
+    )
+    pairs = gone.join(new, on=_overlap(NEW, pipeline), how="inner")
+    replaced = _sharing(pairs, partials, pipeline=pipeline).groupBy(*pipeline.key, *RESULT_BOUNDS)
+    bringing = F.min_by(F.struct(f"{NEW}timing", f"{NEW}is_final"), f"{NEW}window_start")
+    return replaced.agg(F.first("last").alias("last"), bringing.alias("by")).select(
+        *pipeline.key,
+        *RESULT_BOUNDS,
+        "last",
+        F.col(f"by.{NEW}timing").alias("timing"),
+        F.lit(0).alias("pane_index"),
+        F.col(f"by.{NEW}is_final").alias("is_final"),
+    )
+
+
 def _is_due(pipeline: Pipeline, publication: Publication) -> Column:
+    grace = by_window(session_windows(pipeline), lambda it: F.lit(grace_us(it.shape)))
     reached_us = by_window(session_windows(pipeline), lambda it: F.lit(publication.reached_us(it)))
-    return F.coalesce(F.unix_micros("window_end") <= reached_us, F.lit(False))
+    return F.coalesce(F.unix_micros("window_end") + grace <= reached_us, F.lit(False))
 
 
 def _as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> DataFrame:

@@ -36,7 +36,7 @@ def fires(pipeline: Pipeline, publication: Publication) -> Column:
 
 def fires_early(pipeline: Pipeline) -> Column:
     """Whether a window that was never published, not due and touched by a restatement, is published by it."""
-    names = [window.name for window in pipeline.windows if window.panes.early == EachBatch()]
+    names = [window.name for window in pipeline.windows if window.panes.early is not None]
     return F.col(TOUCHED) & F.col("window").isin(names) if names else F.lit(False)
 
 

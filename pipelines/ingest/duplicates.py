@@ -46,10 +46,11 @@ def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame
     same = [F.col(f"`{name}`") == F.col(f"_known_{name}") for name in told.of]
     beside = fated_events.withColumn(HAS_ID, has_id).join(known, on=same, how="left")
     alike = W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of])
+    arrivals = F.collect_set(F.when(F.col(HAS_ID), F.col(ARRIVAL_US)))
     row = F.to_json(F.struct(*[f"`{name}`" for name in as_read(fated_events)]))
     placed = beside.withColumns(
         {
-            COUNTING: _counting(F.sort_array(F.collect_set(ARRIVAL_US).over(alike)), told.within_us),
+            COUNTING: _counting(F.sort_array(arrivals.over(alike)), told.within_us),
             PLACE: F.row_number().over(
                 W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of], ARRIVAL_US).orderBy(EVENT_US, row)
             ),

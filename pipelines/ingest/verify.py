@@ -31,7 +31,7 @@ from pipelines.ingest.fate import FATE, RULES
 from pipelines.ingest.holding import HELD
 from pipelines.ingest.read import UNREADABLE, schema_of
 from pipelines.spec import Custom, Pipeline, Source
-from pipelines.spec.reserved import LATE_EVENT_COLUMNS
+from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
 from pipelines.windows import window_function
 
 TIMES = (TimestampType, TimestampNTZType)
@@ -127,6 +127,12 @@ def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline)
             yield (
                 f"source `{source.name}`: its column `{name}` is named like one of Sash's own; "
                 f"rename it in `select`, like `{name.strip('_')}_read: {name}`"
+            )
+        elif any(character in ILLEGAL for character in name):
+            renamed = "".join("_" if character in ILLEGAL else character for character in name)
+            yield (
+                f"source `{source.name}`: its column `{name}` cannot be a column of a table; rename it in "
+                f'`select`, like `{renamed}: "`{name}`"`'
             )
     if source.event_id is not None:
         for name in source.event_id.of:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, GRID = "core", "@"
+CORE, IDS, GRID = "#core", "#ids", "@"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +29,15 @@ def changes_between(before: str, after: str) -> Changes:
     was, now = _parsed(before), _parsed(after)
     if was.get(CORE) != now.get(CORE):
         return Changes(problems=("key or aggregates differ from those that its frames were made for",))
-    lengths = {name: int(us) for name, us in was.items() if name.startswith(GRID)}
     problems = []
+    if IDS in was and IDS in now and was[IDS] != now[IDS]:
+        problems.append("event_id is of other columns than those that were remembered")
+    lengths = {name: int(us) for name, us in was.items() if name.startswith(GRID)}
     for name, us in now.items():
         if name.startswith(GRID) and name in lengths and int(us) % lengths[name]:
             kept, asked = show_duration(lengths[name]), show_duration(int(us))
             problems.append(f"frames are {kept} long, and the windows now need frames of {asked}")
-    windows = {name: told for name, told in now.items() if name != CORE and not name.startswith(GRID)}
+    windows = {name: told for name, told in now.items() if not name.startswith((CORE, IDS, GRID))}
     new = [name for name in windows if name not in was]
     for name, told in windows.items():
         grid = told.split(".")[0]

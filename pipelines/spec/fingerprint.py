@@ -16,17 +16,23 @@ def state_fingerprint(pipeline: Pipeline) -> str:
     """The same for two specs whose tables hold the same: key, aggregates, frames and windows.
 
     Where data lies, how late it may be, what is expected of it and when it runs may change without
-    changing this. It is told in parts, so that `changes_between` can say what changed: `core=…;@grid=length;
-    window=grid.shape`.
+    changing this. It is told in parts, so that `changes_between` can say what changed: `#core=…;
+    @grid=length;window=grid.shape`.
     """
     aggregates = sorted(repr(aggregate) for aggregate in pipeline.aggregates)
     lengths = {"aligned": frame_us(pipeline), "arrival": frame_us(pipeline, time="arrival")}
+    ids = [(source.name, source.event_id.of) for source in pipeline.sources if source.event_id]
     entries = {
-        "core": _hash(repr((pipeline.key, aggregates))),
+        "#core": _hash(repr((pipeline.key, aggregates))),
+        **({"#ids": _hash(repr(sorted(ids)))} if ids else {}),
         **{f"@{grid}": str(length_us) for grid, length_us in lengths.items() if length_us},
-        **{window.name: f"{_grid(window)}.{_hash(repr(window.shape))}" for window in pipeline.windows},
+        **{window.name: f"{_grid(window)}.{_shape(window)}" for window in pipeline.windows},
     }
     return ";".join(f"{name}={entries[name]}" for name in sorted(entries))
+
+
+def _shape(window: Window) -> str:
+    return _hash(repr(window.shape if window.time == "event" else (window.shape, window.time)))
 
 
 def _grid(window: Window) -> str:

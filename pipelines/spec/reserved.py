@@ -16,5 +16,5 @@ LATE_EVENT_COLUMNS = BATCH_COLUMNS | {"window", "missed", "kept", "watermark", "
 GRIDS = frozenset({"aligned", "arrival"})
 """What `grid` says of frames that windows share: no window may be called so."""
 
-ILLEGAL = " ,;{}()\n\t=`"
-"""Characters that a Delta table without column mapping has in no name."""
+ILLEGAL = " .,;{}()\n\t=`"
+"""Characters that a Delta table without column mapping has in no name, and the dot of SQL."""

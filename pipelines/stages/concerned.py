@@ -84,6 +84,7 @@ def publication_of(work: Work) -> Publication:
         arrival_us=by_arrival.after_us,
         restated=work.run.opening.restated,
         new_windows=work.run.opening.new_windows,
+        kept_from_us=_kept_from_us(work),
     )
 
 
@@ -215,21 +216,25 @@ def _reached(work: Work) -> tuple[Reached, Reached]:
 
 def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
     opening = work.run.opening
-    kept_us = kept_from_us(
-        work.pipeline, watermark_us=opening.in_force_us, newest_end_us=opening.newest_end_us
-    )
+    kept_us = _kept_from_us(work)
     is_new = window.name in opening.new_windows
     concern = concern_of(
         window,
         before_us=None if is_new else reached.before_us,
         after_us=reached.after_us,
-        restated=opening.restated,
+        # Where lateness is ignored closed windows too take what comes.
+        restated=opening.restated or work.request.ignore_lateness,
     )
     if kept_us is None or not (is_new or opening.restated):
         return concern
     # Of windows that reach further back some frames are gone: what was published of them stands.
     whole_us = kept_us + concern.size_us
     return replace(concern, open_after_us=whole_us, due_after_us=whole_us if is_new else concern.due_after_us)
+
+
+def _kept_from_us(work: Work) -> int | None:
+    opening = work.run.opening
+    return kept_from_us(work.pipeline, watermark_us=opening.in_force_us, newest_end_us=opening.newest_end_us)
 
 
 def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:

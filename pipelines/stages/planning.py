@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+from pyarrow.fs import FileSystem
 from pyspark.sql import functions as F
 
 from pipelines.errors import LookAtTheData
@@ -135,4 +136,9 @@ def _folder(site: Site) -> Iterator[str]:
         with tempfile.TemporaryDirectory(prefix="sash-plan-") as folder:
             yield folder
         return
-    yield f"{site.store.rstrip('/')}/_plans/{site.pipeline.name}-{uuid.uuid4().hex}"
+    folder = f"{site.store.rstrip('/')}/_plans/{site.pipeline.name}-{uuid.uuid4().hex}"
+    try:
+        yield folder
+    finally:
+        there, path = FileSystem.from_uri(folder.replace("s3a://", "s3://", 1))
+        there.delete_dir(path)

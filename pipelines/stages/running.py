@@ -31,7 +31,7 @@ from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.store import small
 from pipelines.store.attempts import OPENING
 from pipelines.store.ledger import Done, Run, finish_stage, mark, open_run, read_rows
-from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.retention import kept_from_us
 from pipelines.store.tables import ATTEMPTS, RUNS
@@ -74,10 +74,11 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     def opens(rows: list[LedgerRow]) -> Opening:
         return opening_of(rows, request.batch, fingerprint=fingerprint, replace=request.replace)
 
-    opening = opens(read_rows(site.tables))
+    rows = read_rows(site.tables)
+    opening, pending = opens(rows), unfinished(rows)
     _refuse_beyond_retention(site.pipeline, opening)
-    if opening.status is None:
-        _prepare(site)
+    if pending is None or pending.spec_fingerprint != fingerprint:
+        _prepare(site, is_empty=not any(row.status == "published" for row in rows))
     return open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
 
 
@@ -90,13 +91,18 @@ def _refuse_beyond_retention(pipeline: Pipeline, opening: Opening) -> None:
         )
 
 
-def _prepare(site: Site) -> None:
-    """Hold the spec against its sources, and make the tables that are not there yet."""
+def _prepare(site: Site, *, is_empty: bool) -> None:
+    """Hold the spec against its sources, and make the tables that are not there yet.
+
+    While nothing has been published, those that are there may be of a spec that was changed since.
+    """
     problems = verify(site.spark, site.pipeline)
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, problems)
     for table, columns in shapes_of(site).tables().items():
         small.create(site.tables, table, columns=columns)
+        if is_empty and small.differs(site.tables, table, columns=columns):
+            small.recreate(site.tables, table, columns=columns)
 
 
 def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:

@@ -152,10 +152,14 @@ def overlapping(rows: Iterable[LedgerRow], batch: Interval) -> Overlap:
 
 
 def first_started(rows: Sequence[LedgerRow]) -> dict[Interval, int]:
-    """When each batch first ran; one that replaces older ones, when the first of them did."""
+    """When each batch first ran; one that replaces older ones, when the first of them did.
+
+    What was given up before it was done has not run.
+    """
     started: dict[Interval, int] = {}
     for row in rows:
-        if row.started_at_us is not None:
+        is_given_up = row.status == "abandoned" and row.finished_at_us is None
+        if row.started_at_us is not None and not is_given_up:
             started[row.batch] = min(row.started_at_us, started.get(row.batch, row.started_at_us))
     in_order = sorted(started)
     starts = [batch.start_us for batch in in_order]

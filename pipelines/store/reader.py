@@ -48,8 +48,8 @@ REFUSED = (";", "--", "/*", "'", '"', "`", "select")
 
 
 def table_path(store: str, pipeline: str, *, table: str) -> str:
-    """Where a table lies: `<store>/<pipeline>/<table>`."""
-    return f"{store.rstrip('/')}/{pipeline}/{table}"
+    """Where a table lies: `<store>/<pipeline>/<table>`, as delta-rs writes it."""
+    return f"{store.rstrip('/')}/{pipeline}/{table}".replace("s3a://", "s3://", 1)
 
 
 def read_ledger(store: str, pipeline_name: str) -> list[LedgerRow]:

@@ -44,6 +44,14 @@ def create(store: Folder, table: str, *, columns: Columns) -> None:
     )
 
 
+def differs(store: Folder, table: str, *, columns: Columns) -> bool:
+    """Whether a table that is there has other columns than these."""
+    wanted = {field.name: str(field.type) for field in Schema.from_json(schema_of(columns).json()).fields}
+    found = {field.name: str(field.type) for field in open_table(store, table).schema().fields}
+    found.pop("day", None)
+    return found != wanted
+
+
 def recreate(store: Folder, table: str, *, columns: Columns) -> None:
     """Let a table be empty, with these columns and no others; its history stays."""
     create(store, table, columns=columns)

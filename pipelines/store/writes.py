@@ -43,6 +43,7 @@ CONFLICTS = (
 )
 TRIES = 8
 PAUSE_SECONDS = 0.2
+AS_READ = ("late_events", "event_ids")
 TXN = "spark.databricks.delta.write"
 
 Returned = TypeVar("Returned")
@@ -147,5 +148,11 @@ def conform(store: Store, table: str, *, rows: DataFrame) -> DataFrame:
     if "day" in PARTITIONED_BY[table]:
         dated = rows.withColumn("day", _day_of(DAY_OF.get(table, "batch_start")))
     return dated.select(
-        *[F.col(quote(field.name)).cast(field.dataType).alias(field.name) for field in schema]
+        *[_column(dated, table, name=field.name).cast(field.dataType).alias(field.name) for field in schema]
     )
+
+
+def _column(rows: DataFrame, table: str, *, name: str) -> Column:
+    """A column of the rows. What is kept as it was read may lack columns that other sources have."""
+    known = {known.lower() for known in rows.columns}
+    return F.lit(None) if table in AS_READ and name.lower() not in known else F.col(quote(name))

@@ -94,6 +94,15 @@ def test_late_and_quarantined_rows_are_sent_through_again(place: Place, spark: S
 
 
 @pytest.mark.slow
+def test_where_lateness_is_ignored_closed_windows_take_what_comes(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    assert place.sash("run", *SECOND, "--ignore-lateness").code == 0
+    assert totals(place)["Bern", day(1, 7)] == 2
+    assert contents(place)["late_events"] == []
+
+
+@pytest.mark.slow
 def test_upkeep_leaves_every_row_and_fewer_files(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
     assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "12h").code == 0
@@ -110,7 +119,10 @@ def test_upkeep_leaves_every_row_and_fewer_files(place: Place, spark: SparkSessi
 
 @pytest.mark.slow
 def test_what_is_beyond_retention_is_let_go_and_not_restated(place: Place, spark: SparkSession):
-    place.write_spec(("schedule:", "retention: {frames: 1 day, late_events: 1 day}\nschedule:"))
+    place.write_spec(
+        ("schedule:", "retention: {frames: 1 day, late_events: 1 day}\nschedule:"),
+        ("  hourly:", "  visits: {session: 1 hour}\n  hourly:"),
+    )
     place.write_rides([*RIDES, ("Bern", 1.0, day(5), day(5))])
     assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-06", "--every", "1d").code == 0
     windows = contents(place)["windows"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from tests.cli.conftest import Place, day
@@ -162,3 +163,16 @@ def test_a_custom_operation_that_is_not_there_is_told_without_data(place: Place)
     said = place.sash("validate")
     assert said.code == 2
     assert "has no attribute 'NOTHING'; allowed is `module:attribute`" in said.err
+
+
+def test_a_column_that_no_table_can_have_is_to_be_renamed(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    file = place.home / "data" / "rides" / "part-0.parquet"
+    rides = parquet.read_table(file)
+    parquet.write_table(rides.append_column("dep time", rides["at"]), file)
+    said = place.sash("validate")
+    assert said.code == 2
+    assert "its column `dep time` cannot be a column of a table; rename it in `select`, like" in said.err
+    place.write_spec(("  event_time: at", '  select: {dep_time: "`dep time`"}\n  event_time: at'))
+    assert place.sash("validate").code == 0
+    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-02").code == 0

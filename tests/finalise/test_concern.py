@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.finalise.concern import concern_of
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
-from pipelines.spec.model import Session, Sliding, Window
+from pipelines.spec.model import Panes, Rows, Session, Sliding, Window
 
 WINDOW = Window(name="w", shape=Sliding(size_us=20, step_us=10), allowed_lateness_us=5)
 
@@ -27,6 +29,35 @@ def test_a_restatement_is_about_closed_windows_too() -> None:
 def test_after_the_final_watermark_no_window_is_open() -> None:
     concern = concern_of(WINDOW, before_us=LATEST_US, after_us=LATEST_US, restated=False)
     assert concern.open_after_us == LATEST_US
+
+
+HELD_BACK = replace(WINDOW, panes=Panes(late=Rows(rows=9)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "restated", "closing"),
+    [
+        (
+            20,
+            40,
+            False,
+            Interval(16, 21),
+        ),
+        (20, 40, True, Interval(16, 21)),
+        (20, 22, False, Interval(16, 18)),
+        (20, 20, False, None),
+        (None, 40, False, None),
+        (20, LATEST_US, False, Interval(16, 21)),
+        (LATEST_US, LATEST_US, False, None),
+    ],
+)
+def test_where_news_is_held_back_windows_that_close_are_looked_at(
+    before: int | None, after: int, restated: bool, closing: Interval | None
+) -> None:
+    concern = concern_of(HELD_BACK, before_us=before, after_us=after, restated=restated)
+    assert concern.closing == closing
+    plain = concern_of(WINDOW, before_us=before, after_us=after, restated=restated)
+    assert plain.closing is None
 
 
 @pytest.mark.parametrize(

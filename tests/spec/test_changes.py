@@ -50,3 +50,24 @@ def test_a_window_may_go_and_frames_stay_as_short_as_they_are(read: Read) -> Non
 def test_what_frames_cannot_serve_is_told(old: str, new: str, told: str, read: Read) -> None:
     found = changes_between(state_fingerprint(read()), state_fingerprint(read((old, new))))
     assert any(told in problem for problem in found.problems)
+
+
+def test_a_window_may_be_called_like_anything(read: Read) -> None:
+    before = read((WINDOWS, "core: {tumbling: 1 hour}"))
+    after = read((WINDOWS, "core: {tumbling: 1 hour}"), ("key: [city]", "key: []"))
+    assert changes_between(state_fingerprint(before), state_fingerprint(after)).problems
+
+
+@pytest.mark.parametrize("shape", ["session: 1 hour", "global: true", "tumbling: 1 hour, unaligned: true"])
+def test_another_time_is_another_shape(shape: str, read: Read) -> None:
+    before = read((WINDOWS, f"hourly: {{{shape}}}"))
+    after = read((WINDOWS, f"hourly: {{{shape}, time: arrival}}"))
+    assert changes_between(state_fingerprint(before), state_fingerprint(after)).problems
+
+
+def test_ids_of_other_columns_cannot_be_compared_with_those_that_are_remembered(read: Read) -> None:
+    at = "event_time: at"
+    before, after = (read((at, f"{at}, event_id: {{of: [{name}]}}")) for name in ("ride", "ticket"))
+    (problem,) = changes_between(state_fingerprint(before), state_fingerprint(after)).problems
+    assert "event_id is of other columns" in problem
+    assert changes_between(state_fingerprint(read()), state_fingerprint(after)).problems == ()

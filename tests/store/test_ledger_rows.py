@@ -16,6 +16,7 @@ from pipelines.spec.model import Aggregate, Pipeline, Schedule, Sliding, Source,
 from pipelines.store.ledger_rows import (
     LedgerRow,
     Status,
+    first_started,
     newest,
     next_batch,
     overlapping,
@@ -187,3 +188,18 @@ def test_nothing_is_met_in_an_empty_ledger_or_where_all_was_abandoned():
 
 def test_batches_that_only_touch_do_not_meet():
     assert overlapping([row(1, 2), row(3, 4)], hours(2, 3)).others == ()
+
+
+def test_a_batch_first_ran_when_the_first_that_it_replaces_did_and_not_when_it_was_given_up() -> None:
+    def ran(start: int, end: int, *, status: Status = "published", at: int) -> LedgerRow:
+        finished = None if status == "abandoned" and at == 10 else at
+        return replace(row(start, end), status=status, started_at_us=at, finished_at_us=finished)
+
+    rows = [
+        ran(1, 2, at=1),
+        ran(2, 3, status="abandoned", at=10),
+        ran(4, 5, status="abandoned", at=3),
+        ran(4, 6, at=20),
+        ran(2, 4, at=30),
+    ]
+    assert first_started(rows) == {hours(1, 2): 1, hours(4, 5): 3, hours(4, 6): 3, hours(2, 4): 30}
