@@ -107,6 +107,7 @@ def test_an_id_counts_once_as_far_back_as_the_spec_says(
         assert row["ingested"] == sum(fates)
 
 
+@pytest.mark.slow
 def test_ids_are_remembered_once_also_when_a_batch_runs_again(spark: SparkSession, tmp_path: Path) -> None:
     _, ledger, site = run(spark, tmp_path)
     list(run_batch(site, Request(batch=Interval(0, 100 * SECOND))))

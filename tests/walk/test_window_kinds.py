@@ -168,6 +168,7 @@ def test_every_kind_equals_plain_loops(spark: SparkSession, tmp_path: Path, cuts
     assert {row["frame_start"] for row in frames if row["grid"] == "ever"} == {EARLIEST_US}
 
 
+@pytest.mark.slow
 def test_what_a_restatement_leaves_is_what_the_new_rows_make(spark: SparkSession, tmp_path: Path) -> None:
     rows = rows_of(seed=7)
     place = Place(spark, tmp_path, rows)
