@@ -17,7 +17,8 @@ class Publication:
     """The end of the batch, the watermarks after it, and whether it restates an older one.
 
     `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
-    before knew, `kept_from_us` is where retention begins.
+    before knew, `kept_from_us` is where retention begins, `counted` are the definitions
+    whose news is counted.
     """
 
     batch_end_us: int
@@ -26,6 +27,7 @@ class Publication:
     restated: bool
     new_windows: tuple[str, ...] = ()
     kept_from_us: int | None = None
+    counted: tuple[str, ...] = ()
 
     def restates(self) -> Column:
         """Whether a pane restates: all of a batch that does, and those of a definition that is new over old

@@ -10,7 +10,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipelines.combine import TOUCHED
-from pipelines.finalise.news import counts_news
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.windows import CLOSES
 from pipelines.spec import EachBatch, Every, Pipeline, Rows, Trigger, Window
@@ -41,7 +40,7 @@ def fires_early(pipeline: Pipeline) -> Column:
 
 
 def _fires(window: Window, publication: Publication) -> Column:
-    has_news = _has_news(window)
+    has_news = _has_news(window, is_counted=window.name in publication.counted)
     late = (F.col(CLOSES) & has_news) | _trigger(window.panes.late, has_news, publication=publication)
     fires = (F.col("timing") == "LATE") & late
     if window.panes.early is not None:
@@ -51,12 +50,10 @@ def _fires(window: Window, publication: Publication) -> Column:
     return fires
 
 
-def _has_news(window: Window) -> Column:
-    has_rows = (
-        F.coalesce(F.col("news.event_count") > 0, F.lit(False)) if counts_news(window) else F.col(TOUCHED)
-    )
+def _has_news(window: Window, *, is_counted: bool) -> Column:
+    has_rows = F.coalesce(F.col("news.event_count") > 0, F.lit(False)) if is_counted else F.col(TOUCHED)
     # New bounds are news by themselves.
-    is_new = ~is_published() if merges(window.shape) or not counts_news(window) else F.lit(False)
+    is_new = ~is_published() if merges(window.shape) or not is_counted else F.lit(False)
     return has_rows | is_new
 
 

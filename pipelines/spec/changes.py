@@ -10,18 +10,19 @@ from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, IDS, GRID = "#core", "#ids", "@"
+CORE, IDS, PANES, GRID = "#core", "#ids", "#panes", "@"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
     """`problems` that the tables cannot serve, the names of `new_windows` that they can, and the lengths of
-    their frames by grid, in microseconds, which stay.
+    their frames by grid, in microseconds, which stay. `new_triggers`: news may wait under older ones.
     """
 
     problems: tuple[str, ...] = ()
     new_windows: tuple[str, ...] = ()
     frame_lengths: tuple[tuple[str, int], ...] = ()
+    new_triggers: bool = False
 
 
 def changes_between(before: str, after: str) -> Changes:
@@ -37,7 +38,7 @@ def changes_between(before: str, after: str) -> Changes:
         if name.startswith(GRID) and name in lengths and int(us) % lengths[name]:
             kept, asked = show_duration(lengths[name]), show_duration(int(us))
             problems.append(f"frames are {kept} long, and the windows now need frames of {asked}")
-    windows = {name: told for name, told in now.items() if not name.startswith((CORE, IDS, GRID))}
+    windows = {name: told for name, told in now.items() if not name.startswith(("#", GRID))}
     new = [name for name in windows if name not in was]
     for name, told in windows.items():
         grid = told.split(".")[0]
@@ -48,6 +49,7 @@ def changes_between(before: str, after: str) -> Changes:
     return Changes(
         problems=tuple(problems),
         new_windows=tuple(new),
+        new_triggers=PANES in was and was[PANES] != now.get(PANES),
         frame_lengths=tuple(sorted((name.removeprefix(GRID), us) for name, us in lengths.items())),
     )
 

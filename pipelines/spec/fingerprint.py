@@ -16,14 +16,15 @@ def state_fingerprint(pipeline: Pipeline) -> str:
     """The same for two specs whose tables hold the same: key, aggregates, frames and windows.
 
     Where data lies, how late it may be, what is expected of it and when it runs may change without
-    changing this. It is told in parts, so that `changes_between` can say what changed: `#core=…;
-    @grid=length;window=grid.shape`.
+    changing this; triggers and modes are told, for news may wait under the old ones. It is told in parts, so
+    that `changes_between` can say what changed: `#core=…;@grid=length;window=grid.shape`.
     """
     aggregates = sorted(repr(aggregate) for aggregate in pipeline.aggregates)
     lengths = {"aligned": frame_us(pipeline), "arrival": frame_us(pipeline, time="arrival")}
     ids = [(source.name, source.event_id.of) for source in pipeline.sources if source.event_id]
     entries = {
         "#core": _hash(repr((pipeline.key, aggregates))),
+        "#panes": _hash(repr(sorted((window.name, repr(window.panes)) for window in pipeline.windows))),
         **({"#ids": _hash(repr(sorted(ids)))} if ids else {}),
         **{f"@{grid}": str(length_us) for grid, length_us in lengths.items() if length_us},
         **{window.name: f"{_grid(window)}.{_shape(window)}" for window in pipeline.windows},

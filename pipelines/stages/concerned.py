@@ -75,7 +75,7 @@ class Group:
         return any(concern.window.name in names for concern in self.concerns)
 
 
-def publication_of(work: Work) -> Publication:
+def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
     """What holds for all panes of the batch."""
     by_event, by_arrival = _reached(work)
     return Publication(
@@ -83,8 +83,9 @@ def publication_of(work: Work) -> Publication:
         watermark_us=by_event.after_us,
         arrival_us=by_arrival.after_us,
         restated=work.run.opening.restated,
-        new_windows=work.run.opening.new_windows,
+        new_windows=work.run.opening.changes.new_windows,
         kept_from_us=_kept_from_us(work),
+        counted=tuple(it.window.name for group in groups if group.with_news for it in group.concerns),
     )
 
 
@@ -97,7 +98,7 @@ def groups_of(work: Work) -> list[Group]:
     ]
     sorts: dict[tuple[bool, bool, bool], list[Concern]] = {}
     for it in concerns:
-        is_new = it.window.name in work.run.opening.new_windows
+        is_new = it.window.name in work.run.opening.changes.new_windows
         sort = (merges(it.window.shape), _needs_news(work, it), is_new)
         sorts.setdefault(sort, []).append(it)
     return [
@@ -157,16 +158,18 @@ def all_states(found: Sequence[Concerned]) -> DataFrame:
 def _needs_news(work: Work, concern: Concern) -> bool:
     """A restatement publishes what changed, at once and whole; of a new definition all is."""
     opening = work.run.opening
-    is_new = concern.window.name in opening.new_windows
-    return not opening.restated and not is_new and counts_news(concern.window)
+    if opening.restated or concern.window.name in opening.changes.new_windows:
+        return False
+    return opening.changes.new_triggers or counts_news(concern.window)
 
 
 def _touching(work: Work, group: Group) -> str:
     """The predicate that a partial frame or session may be news."""
-    if group.is_about(work.run.opening.new_windows):
+    opening = work.run.opening
+    if group.is_about(opening.changes.new_windows) or (group.with_news and opening.changes.new_triggers):
         return "true"
     whose = "false" if _has_run_alike(work) and not work.request.ignore_lateness else is_batch(work.batch)
-    since_us = work.run.opening.newest_end_us
+    since_us = opening.newest_end_us
     waits = [
         trigger.every_us
         for it in group.concerns
@@ -217,7 +220,7 @@ def _reached(work: Work) -> tuple[Reached, Reached]:
 def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
     opening = work.run.opening
     kept_us = _kept_from_us(work)
-    is_new = window.name in opening.new_windows
+    is_new = window.name in opening.changes.new_windows
     concern = concern_of(
         window,
         before_us=None if is_new else reached.before_us,

@@ -37,7 +37,7 @@ def finalise_batch(work: Work) -> Counts:
     """Publish the panes of the batch into `panes`; returns their counts by timing."""
     groups = groups_of(work)
     found = [concerned(work, group) for group in groups]
-    publication = publication_of(work)
+    publication = publication_of(work, groups)
     last = last_of(work, [it.reach for it in found])
     kept: list[DataFrame] = []
     if any(group.of_sessions or group.with_news for group in groups):

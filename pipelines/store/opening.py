@@ -6,7 +6,7 @@ Pure arithmetic on ledger rows. Everything that a run later needs to know of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
 from pipelines.intervals import Interval
@@ -22,8 +22,7 @@ class Opening:
     watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. The
     watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `covered`
     are older batches that this one replaces, `before` is the ledger's row of the same batch when it last
-    ran, `newest_end_us` is where the newest batch that has run ends, `new_windows` are definitions that no
-    batch knew and that the frames can serve.
+    ran, `newest_end_us` is where the newest batch that has run ends, `changes` are those of the spec since.
     """
 
     batch: Interval
@@ -40,7 +39,7 @@ class Opening:
     covered: tuple[Interval, ...]
     before: LedgerRow | None
     newest_end_us: int | None = None
-    new_windows: tuple[str, ...] = ()
+    changes: Changes = field(default_factory=Changes)
 
     def row(self, *, fingerprint: str, started_at_us: int) -> LedgerRow:
         """The ledger's row of the batch as it starts running."""
@@ -92,7 +91,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         covered=tuple(overlapping),
         before=last_revision,
         newest_end_us=newest.batch.end_us if newest else None,
-        new_windows=changes.new_windows,
+        changes=changes,
     )
 
 

@@ -71,3 +71,11 @@ def test_ids_of_other_columns_cannot_be_compared_with_those_that_are_remembered(
     (problem,) = changes_between(state_fingerprint(before), state_fingerprint(after)).problems
     assert "event_id is of other columns" in problem
     assert changes_between(state_fingerprint(read()), state_fingerprint(after)).problems == ()
+
+
+def test_new_triggers_are_told_for_news_may_wait_under_the_old_ones(read: Read) -> None:
+    early = read((WINDOWS, "hourly: {tumbling: 1 hour, panes: {early: {rows: 5}}}"))
+    found = changes_between(state_fingerprint(read()), state_fingerprint(early))
+    assert (found.problems, found.new_triggers) == ((), True)
+    lateness = read((WINDOWS, "hourly: {tumbling: 1 hour, allowed_lateness: 1 hour}"))
+    assert not changes_between(state_fingerprint(read()), state_fingerprint(lateness)).new_triggers

@@ -60,3 +60,26 @@ def test_what_frames_cannot_serve_is_refused_until_all_is_computed_anew(place: P
         ("Chur", 1, 5.0),
     ]
     assert len(rows(place, "runs")) == 2
+
+
+@pytest.mark.slow
+def test_what_waits_under_an_old_trigger_is_published_by_the_new_one(place: Place, spark: SparkSession):
+    place.write_rides(
+        [
+            ("Bern", 10.0, day(1, 7, 30), day(1, 8)),
+            ("Chur", 1.0, day(1, 12), day(1, 13)),
+            ("Bern", 20.0, day(1, 7, 40), day(2, 1)),
+            ("Chur", 1.0, day(2, 12), day(3, 1)),
+        ]
+    )
+    waiting = "{tumbling: 1 hour, allowed_lateness: 10 days, panes: {late: {rows: 9}}}"
+    place.write_spec(("{tumbling: 1 hour}", waiting))
+    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d").code == 0
+    place.write_spec(("{tumbling: 1 hour}", "{tumbling: 1 hour, allowed_lateness: 10 days}"))
+    assert place.sash("run", "--from", "2024-01-03", "--to", "2024-01-04").code == 0
+    told = [
+        (it["timing"], it["rides"], it["batch_start"])
+        for it in rows(place, "panes")
+        if it["window"] == "hourly" and it["city"] == "Bern"
+    ]
+    assert sorted(told) == [("LATE", 2, day(3)), ("ON_TIME", 1, day(1))]
