@@ -72,6 +72,7 @@ def test_an_abandoned_restatement_brings_back_what_stood(place: Place, spark: Sp
     assert contents(place) == before
 
 
+@pytest.mark.slow
 def test_late_and_quarantined_rows_are_sent_through_again(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
     assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d").code == 0
