@@ -65,9 +65,8 @@ def server_settings(address: str) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.databricks.delta.vacuum.parallelDelete.enabled": "true",
         "spark.ui.enabled": "false",
-        # Nobody sees the text of the plans, and to write it took a tenth of a small batch.
+        # Nobody looks at the text of each plan, and to write it out whole took a tenth of a small batch.
         "spark.sql.ui.explainMode": "simple",
-        "spark.sql.maxPlanStringLength": "100",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log_settings()}",
