@@ -65,7 +65,7 @@ def server_settings(address: str) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.databricks.delta.vacuum.parallelDelete.enabled": "true",
         "spark.ui.enabled": "false",
-        # Nobody looks at the text of each plan; writing it whole was a fifth of a small batch (docs/performance.md).
+        # Nobody looks at the text of each plan, and to write it takes a part of every small batch.
         "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
