@@ -39,7 +39,7 @@ aggregates:
 windows:
   hourly: {tumbling: 1 hour}
   rolling:
-    {sliding: 2 hours, step: 30 minutes, allowed_lateness: 1 day, panes: {early: each batch, mode: retracting}}
+    {sliding: 2 hours, step: 30 min, allowed_lateness: 1 day, panes: {early: each batch, mode: retracting}}
 schedule: {start: 2013-01-01, catchup: false}
 time:
   batch: 7 days
