@@ -45,6 +45,7 @@ def test_a_batch_again_and_with_other_data_equals_the_oracle(
     walk_through(spark, case, case.batches, again=case.batches[position % len(case.batches)])
 
 
+@pytest.mark.slow
 @given(case=rich_cases)
 @examples(1)
 def test_an_older_batch_that_never_ran_equals_the_oracle(spark: SparkSession, case: Case) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
@@ -54,6 +55,7 @@ def panes(store: Path) -> dict[int, list[Said]]:
     return {end: sorted(rows) for end, rows in found.items()}
 
 
+@pytest.mark.slow
 def test_a_session_that_changed_is_a_new_window_and_the_old_ones_are_retracted(
     spark: SparkSession, tmp_path: Path
 ) -> None:
