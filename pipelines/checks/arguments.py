@@ -13,6 +13,8 @@ from pipelines.checks.row_rules import IGNORE_ROW_IF, ROW_RULES, SCOPE, Shape
 from pipelines.spec import parse_instant
 from pipelines.spec.sql import problems_of
 
+PAIR = 2
+
 
 def argument_problems(expectation: Expectation) -> Iterator[str]:
     """What is wrong with the arguments of a row rule; nothing is said of other expectations."""
@@ -84,7 +86,7 @@ def _is_regex_list(value: Value) -> bool:
 
 
 def _is_pair_list(value: Value) -> bool:
-    return isinstance(value, tuple) and all(isinstance(item, tuple) and len(item) == 2 for item in value)  # noqa: PLR2004
+    return isinstance(value, tuple) and all(isinstance(item, tuple) and len(item) == PAIR for item in value)
 
 
 def _is_column_list(value: Value) -> bool:

@@ -8,14 +8,14 @@ yet when the window was last published.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.aggregates import combine_columns, part_columns
 from pipelines.finalise.concern import Concern
 from pipelines.finalise.results import RESULT_BOUNDS, bounds, finished
+from pipelines.finalise.sessions import inside, same_place
 from pipelines.finalise.windows import windows_over
 from pipelines.spec import EachBatch, Pipeline, Window
 
@@ -45,7 +45,7 @@ def frame_news(
     windows = F.inline(F.concat(*[windows_over(concern, pipeline) for concern in concerns]))
     own = (*pipeline.key, *part_columns(pipeline.aggregates), "event_count", "batch_end", CAME)
     given = partials.select(*own, windows).select(*own, *bounds(pipeline))
-    same = _same(PUBLISHED, (*pipeline.key, *RESULT_BOUNDS))
+    same = same_place(PUBLISHED, (*pipeline.key, *RESULT_BOUNDS))
     return _news(given.join(_standing(last, pipeline), on=same, how="left"), pipeline)
 
 
@@ -59,9 +59,11 @@ def session_news(
     targets = sessions.select(*[F.col(name).alias(f"{OF}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)])
     of_key = (*pipeline.key, "window")
     own = (*of_key, *part_columns(pipeline.aggregates), "event_count", "batch_end", CAME)
-    inside = partials.where("event_count > 0").join(targets, on=_same(OF, of_key) & _within(OF), how="inner")
-    found = inside.join(
-        _standing(last, pipeline), on=_same(PUBLISHED, of_key) & _within(PUBLISHED), how="left"
+    held = partials.where("event_count > 0").join(
+        targets, on=same_place(OF, of_key) & inside("", OF), how="inner"
+    )
+    found = held.join(
+        _standing(last, pipeline), on=same_place(PUBLISHED, of_key) & inside("", PUBLISHED), how="left"
     )
     return _news(
         found.select(
@@ -103,13 +105,3 @@ def _news(given: DataFrame, pipeline: Pipeline) -> DataFrame:
     )
     results = finished(in_us.drop("window_start", "window_end"), pipeline)
     return results.select(*pipeline.key, *RESULT_BOUNDS, F.struct(*said).alias("news"))
-
-
-def _within(prefix: str) -> Column:
-    starts = F.col("window_start") >= F.col(f"{prefix}window_start")
-    return starts & (F.col("window_end") <= F.col(f"{prefix}window_end"))
-
-
-def _same(prefix: str, names: Sequence[str]) -> Column:
-    same = [F.col(name).eqNullSafe(F.col(f"{prefix}{name}")) for name in names]
-    return reduce(lambda one, other: one & other, same)

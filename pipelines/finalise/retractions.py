@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS
-from pipelines.finalise.sessions import NEAR, renamed, same_place
+from pipelines.finalise.sessions import NEAR, inside, renamed, same_place
 from pipelines.spec import Pipeline, Session, Window
 from pipelines.windows import by_window, grace_us, is_apart, session_windows
 
@@ -103,7 +103,7 @@ def _as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> Da
 
 def _sharing(pairs: DataFrame, partials: DataFrame, *, pipeline: Pipeline) -> DataFrame:
     """The pairs that have events in common: a partial session inside both, where there is one an instant."""
-    in_both = _holds(PART, pipeline) & _inside(PART, NEW)
+    in_both = _holds(PART, pipeline) & inside(PART, NEW)
     apart = pairs.where(_is_apart(pipeline)).join(partials, on=in_both, how="left_semi")
     return pairs.where(~_is_apart(pipeline)).unionByName(apart)
 
@@ -121,15 +121,7 @@ def _is_apart(pipeline: Pipeline) -> Column:
 
 def _holds(prefix: str, pipeline: Pipeline) -> Column:
     """Whether a session holds what has a prefix."""
-    inside = (F.col(f"{prefix}window_start") >= F.col("window_start")) & (
-        F.col(f"{prefix}window_end") <= F.col("window_end")
-    )
-    return same_place(prefix, (*pipeline.key, "window")) & inside
-
-
-def _inside(prefix: str, other: str) -> Column:
-    starts = F.col(f"{prefix}window_start") >= F.col(f"{other}window_start")
-    return starts & (F.col(f"{prefix}window_end") <= F.col(f"{other}window_end"))
+    return same_place(prefix, (*pipeline.key, "window")) & inside(prefix, "")
 
 
 def _overlap(prefix: str, pipeline: Pipeline) -> Column:

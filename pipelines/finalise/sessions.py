@@ -34,11 +34,9 @@ def session_states(
     of_key = same_place(NEAR, (*pipeline.key, "window"))
     always = (F.col("timing") == "ON_TIME") | F.col(CLOSES)
     candidates = rows.where(always).unionByName(rows.where(~always).join(near, on=of_key, how="left_semi"))
-    inside = (F.col(f"{NEAR}window_start") >= F.col("window_start")) & (
-        F.col(f"{NEAR}window_end") <= F.col("window_end")
-    )
-    news = candidates.join(near, on=of_key & inside, how="left_semi").withColumn(TOUCHED, F.lit(True))
-    others = candidates.join(near, on=of_key & inside, how="left_anti").withColumn(TOUCHED, F.lit(False))
+    holds = of_key & inside(NEAR, "")
+    news = candidates.join(near, on=holds, how="left_semi").withColumn(TOUCHED, F.lit(True))
+    others = candidates.join(near, on=holds, how="left_anti").withColumn(TOUCHED, F.lit(False))
     return news.unionByName(others).select(
         *pipeline.key,
         "window",
@@ -61,3 +59,9 @@ def same_place(prefix: str, names: Sequence[str]) -> Column:
     """Whether a row is of the same place as what has a prefix."""
     same = [F.col(name).eqNullSafe(F.col(f"{prefix}{name}")) for name in names]
     return reduce(lambda one, other: one & other, same)
+
+
+def inside(prefix: str, other: str) -> Column:
+    """Whether what has one prefix lies within the bounds of what has the other."""
+    starts = F.col(f"{prefix}window_start") >= F.col(f"{other}window_start")
+    return starts & (F.col(f"{prefix}window_end") <= F.col(f"{other}window_end"))

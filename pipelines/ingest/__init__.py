@@ -1,9 +1,9 @@
 """From raw rows to events, each with a fate.
 
 In come the rows of one source and one batch, by any Spark reader, out go events with their time in
-microseconds and a fate: accepted, late or quarantined, and the newest times seen. Promised: each row of
-the batch has exactly one fate, decided by the watermark before the batch alone, and a broken row is kept
-as it came.
+microseconds and a fate: accepted, late, duplicate or quarantined, and the newest times seen. Promised: each
+row of the batch has exactly one fate, decided by what was known before the batch alone, and a broken row is
+kept as it came.
 """
 
 from pipelines.ingest.duplicates import counted_ids, known_ids, with_duplicates

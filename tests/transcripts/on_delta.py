@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
+from pipelines.intervals import LATEST_US, Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_stage
 from tests.transcripts.reading import Batch, Standing, Told, Transcript
+from tests.walk.published import rows_of
 
 # The disorder is so large that the watermark is what each batch says.
 SPEC = """
@@ -59,26 +59,11 @@ def by_walk(
             run_stage(site, request, stage=stage, source=source)
         run_stage(site, request, stage="publish")
         store = folder / "store" / "story"
-        published = [_told(row) for row in _rows(store / "panes") if row["batch_end"] == batch.end]
-        stands = {(it["user"], it["start"], it["end"]): it["total"] for it in _rows(store / "windows")}
+        published = [_told(row) for row in rows_of(store / "panes") if row["batch_end"] == batch.end]
+        stands = {(it["user"], it["start"], it["end"]): it["total"] for it in rows_of(store / "windows")}
         yield batch, sorted(published, key=str), stands
 
 
 def _told(row: dict) -> Told:
     said = (row["timing"], row["pane_index"], row["kind"], row["total"], row["is_final"])
     return (row["user"], row["start"], row["end"], *said)
-
-
-def _rows(table: Path) -> list[dict]:
-    whole = DeltaTable(table).to_pyarrow_table()
-    for place, of in enumerate(whole.schema):
-        if str(of.type).startswith("timestamp"):
-            whole = whole.set_column(place, of.name, whole.column(place).cast("int64"))
-    return [
-        {
-            **row,
-            "start": EARLIEST_US if row["window_start"] is None else row["window_start"],
-            "end": LATEST_US if row["window_end"] is None else row["window_end"],
-        }
-        for row in whole.to_pylist()
-    ]

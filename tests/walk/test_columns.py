@@ -16,9 +16,15 @@ from tests.walk.feed import ROWS
 BATCH = ["batch_start", "batch_end"]
 FRAME = ["key", "grid", "frame_start", "frame_end", "rows__rows", "mean__total", "mean__rows", "event_count"]
 RESULTS = ["key", "window", "window_start", "window_end", "rows", "mean", "event_count"]
+SESSION = [
+    *("key", "window", "window_start", "window_end", "rows__rows", "mean__total", "mean__rows"),
+    "event_count",
+]
 COLUMNS = {
     "partial_frames": [*FRAME, "source", *BATCH],
     "frames": FRAME,
+    "partial_sessions": [*SESSION, "source", *BATCH],
+    "sessions": SESSION,
     "watermarks": [
         *("source", "substream", "newest_event_time", "newest_arrival_time", "watermark", "is_idle"),
         *BATCH,

@@ -9,7 +9,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
@@ -17,6 +16,7 @@ from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
 from tests.oracle.publishing import Definition, Event, Publisher, Row
 from tests.oracle.shapes import counted_sessions, sessions, slid, tumbled
+from tests.walk.published import rows_of
 
 SECOND = 1_000_000
 LENGTH = 60 * SECOND
@@ -154,7 +154,7 @@ class Story:
         return sorted(self._published(batch), key=str), sorted(wanted, key=str)
 
     def _published(self, batch: Interval) -> list[Row]:
-        rows = self._rows("panes")
+        rows = rows_of(self.store / "panes")
         names = [name for name in Row._fields if name not in ("key", "start", "end")]
         return [
             Row(key=it["user"], start=it["start"], end=it["end"], **{name: it[name] for name in names})
@@ -162,24 +162,10 @@ class Story:
             if it["batch_end"] == batch.end_us
         ]
 
-    def _rows(self, table: str) -> list[dict]:
-        whole = DeltaTable(self.store / table).to_pyarrow_table()
-        for place, of in enumerate(whole.schema):
-            if str(of.type).startswith("timestamp"):
-                whole = whole.set_column(place, of.name, whole.column(place).cast("int64"))
-        return [
-            {
-                **row,
-                "start": EARLIEST_US if row["window_start"] is None else row["window_start"],
-                "end": LATEST_US if row["window_end"] is None else row["window_end"],
-            }
-            for row in whole.to_pylist()
-        ]
-
     def windows(self) -> dict[tuple[str, str, int, int], tuple[int, int]]:
         return {
             (it["window"], it["user"], it["start"], it["end"]): (it["total"], it["event_count"])
-            for it in self._rows("windows")
+            for it in rows_of(self.store / "windows")
         }
 
     def wanted_windows(self) -> dict[tuple[str, str, int, int], tuple[int, int]]:
