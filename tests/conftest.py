@@ -23,8 +23,8 @@ SMALL_WORK = {
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A local session with Delta, as `open_session` makes it, with few partitions."""
-    # Half of a short session's time is a compiler that works for a long one.
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    # One thread more or less that collects garbage tells on two cores.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC")
     session = open_session("local[2]")
     for name, value in SMALL_WORK.items():
         session.conf.set(name, value)

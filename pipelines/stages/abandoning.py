@@ -12,6 +12,7 @@ from pipelines.checks import Stage
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
+from pipelines.stages.adding_up import LAW
 from pipelines.store.history import restore
 from pipelines.store.ledger import abandon_run, open_run, read_rows
 from pipelines.store.ledger_rows import LedgerRow, unfinished
@@ -54,5 +55,5 @@ def _lanes(pipeline: Pipeline) -> dict[str, list[str]]:
         **{table: [f"{table}/{source}" for source in sources] for table in BY_SOURCE},
         **{table: [table] for table in WHOLE},
         "watermarks": ["watermarks", *[f"watermarks/{source}" for source in sources]],
-        "checks": [f"checks/{stage}" for stage in get_args(Stage)],
+        "checks": ["checks", f"checks/{LAW}", *[f"checks/{stage}" for stage in get_args(Stage)]],
     }

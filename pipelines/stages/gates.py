@@ -87,6 +87,12 @@ def _conclude(
         raise LookAtTheData(stop_message(stopping, samples, page=page))
 
 
+def take_back(work: Work) -> None:
+    """Take back what was found in a run that changed nothing: what was found before it stands."""
+    whose = f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"
+    small.put(work.tables, "checks", rows=[], where=whose, fence=work.run.fence("checks"))
+
+
 def docs_folder(site: Site) -> Path:
     """Where the Data Docs are built.
 

@@ -15,8 +15,10 @@ from pyspark.sql import functions as F
 from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline
+from pipelines.stages.adding_up import hold_to_panes
 from pipelines.stages.combining import accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
+from pipelines.stages.gates import take_back
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store.ledger import Run, close_run, finished_stages, forget, now_us, still_mine
@@ -41,12 +43,14 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     place = Place(on=on, days=days_of(added, "window_start"))
     windows = merge(work.tables, "windows", rows=added, place=place, fence=work.run.fence("windows"))
     added.unpersist()
+    hold_to_panes(work)
     counts, stages = accumulated(work), finished_stages(work.tables, work.run)
     panes = sum(sum(one.counts.values()) for one in stages if one.stage == "finalise")
     whole = {name: counts[name] for name in FATES} | {"panes": panes, "windows": windows}
     still_mine(work.tables, work.run)
     row = _final_row(work, fingerprint, counts=whole)
     if _changed_nothing(work.run, row):
+        take_back(work)
         forget(work.tables, work.run)
     else:
         close_run(work.tables, work.run, row=row)

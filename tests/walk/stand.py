@@ -25,10 +25,28 @@ OWN_ROWS = {"partial_frames": "event_count > 0"}
 """An empty partial frame is how the store says that a frame has vanished: no row of anything."""
 
 
-class Stand:
-    """One case in a folder: `feed` puts rows there, `run` runs a batch, `tables` reads what came of it."""
+class Stored:
+    """The tables of a pipeline, as rows."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def rows(self, table: str) -> list[Row]:
+        """The rows of a table with all its columns, times in microseconds."""
+        whole = DeltaTable(self.root / table).to_pyarrow_table()
+        for position, field in enumerate(whole.schema):
+            if str(field.type).startswith("timestamp"):
+                whole = whole.set_column(
+                    position, field.name, whole.column(position).cast("timestamp[us]").cast("int64")
+                )
+        return [row for row in whole.to_pylist() if table not in OWN_ROWS or row["event_count"] > 0]
+
+
+class Stand(Stored):
+    """One case in a folder: `feed` puts rows there, `run` runs a batch, `rows` reads what came of it."""
 
     def __init__(self, spark: SparkSession, folder: Path, case: Case, *, name: str = "generated") -> None:
+        super().__init__(folder / "store" / name)
         self.case = case
         self.folder = folder
         spec = folder / "dags" / f"{name}.yml"
@@ -46,17 +64,6 @@ class Stand:
     def run(self, batch: Batch) -> list[Report]:
         return list(run_batch(self.site, request_of(batch)))
 
-    def rows(self, table: str) -> list[Row]:
-        """The rows of a table with all its columns, times in microseconds."""
-        path = self.folder / "store" / self.site.pipeline.name / table
-        whole = DeltaTable(path).to_pyarrow_table()
-        for position, field in enumerate(whole.schema):
-            if str(field.type).startswith("timestamp"):
-                whole = whole.set_column(
-                    position, field.name, whole.column(position).cast("timestamp[us]").cast("int64")
-                )
-        return [row for row in whole.to_pylist() if table not in OWN_ROWS or row["event_count"] > 0]
-
 
 def request_of(batch: Batch) -> Request:
     return Request(
@@ -67,19 +74,19 @@ def request_of(batch: Batch) -> Request:
     )
 
 
-def same_tables(stand: Stand, walk: Walk) -> None:
+def same_tables(stored: Stored, walk: Walk) -> None:
     """Fail with the rows that only one of the two has, of the first table where they differ."""
     for table, wanted in tables_of(walk, KEY).items():
         columns = sorted({name for row in wanted for name in row})
-        found = stand.rows(table) if table != "quarantine" else quarantined(stand)
+        found = stored.rows(table) if table != "quarantine" else quarantined(stored)
         both = comparable(found, columns), comparable(wanted, columns)
         if both[0] != both[1]:
             raise AssertionError(differences(table, columns, *both))
 
 
-def quarantined(stand: Stand) -> list[Row]:
+def quarantined(stored: Stored) -> list[Row]:
     """The quarantine with the id that is inside the record."""
-    return [{**row, "id": int(identity(str(row["record"])))} for row in stand.rows("quarantine")]
+    return [{**row, "id": int(identity(str(row["record"])))} for row in stored.rows("quarantine")]
 
 
 def identity(record: str) -> Value:

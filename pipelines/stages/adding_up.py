@@ -1,0 +1,116 @@
+"""The law that `windows` is what `panes` add up to, held over what a run has just published.
+
+Asked of delta-rs, so that it takes milliseconds: for each window of the run's panes, as many events have
+to stand in `windows` as its last pane tells of, none after a retract, and in discarding mode as many as all
+its panes together; and nothing may stand there for the run that no pane of it tells of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.checks import CheckRow
+from pipelines.errors import RunAgain
+from pipelines.stages.site import Work
+from pipelines.store import small
+from pipelines.store.ledger import read_rows
+from pipelines.store.reader import ask, in_microseconds
+from pipelines.store.sql import Instant, is_batch, on_days_of, text
+
+LAW = "panes_add_up_to_windows"
+BOUNDS = ("window", "window_start", "window_end")
+
+
+def hold_to_panes(work: Work) -> None:
+    """Write into `checks` how many windows differ from their panes. Raises `RunAgain` if any does."""
+    key = ", ".join(f'"{name}"' for name in (*work.pipeline.key, *BOUNDS))
+    told, differing = _compared(work, key)
+    found = f"{differing:,} of {told:,} windows differ"
+    row = CheckRow(
+        stage="panes",
+        expectation=LAW,
+        column=None,
+        on_failure="stop",
+        success=differing == 0,
+        observed=found,
+        unexpected_count=differing,
+    )
+    batch = {"batch_start": work.batch.start_us, "batch_end": work.batch.end_us}
+    small.put(
+        work.tables,
+        "checks",
+        rows=[{**row._asdict(), **batch, "revision": work.run.revision}],
+        where=f"{on_days_of(work.batch)} AND {_of_run(work)} AND expectation = '{LAW}'",
+        fence=work.run.fence(f"checks/{LAW}"),
+    )
+    if differing:
+        raise RunAgain(
+            f"table `windows`: {found} from what the panes of batch {work.batch} add up to. Something else "
+            "has changed the table meanwhile: run the batch again, which puts them right; if it says so "
+            "again, compute all anew, with --rebuild"
+        )
+
+
+def _compared(work: Work, key: str) -> tuple[int, int]:
+    """How many windows the run has published, and how many of them are not as they should be."""
+    last = f"""
+        SELECT {key}, kind, event_count FROM (
+            SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY pane_index DESC, kind) AS place
+            FROM panes WHERE {on_days_of(work.batch)} AND {_of_run(work)} AND {_is_one_of(_looked_at(work))})
+        WHERE place = 1"""
+    bounds = ask(
+        work.tables.root,
+        ("panes",),
+        sql=f"""
+        SELECT count(*) AS told, count(*) FILTER (WHERE kind = 'retract') AS retracted,
+            count(*) FILTER (WHERE window_start IS NULL) AS unbounded,
+            min(window_start) AS first_start, max(window_start) AS last_start FROM ({last})""",
+    )
+    said = in_microseconds(bounds).to_pylist()[0]
+    if not said["told"]:
+        return 0, 0
+    near = "window_start IS NULL" if said["unbounded"] else "false"
+    if said["first_start"] is not None:
+        first, end = Instant(said["first_start"]), Instant(said["last_start"])
+        near = f"({near} OR (window_start >= {first} AND window_start <= {end}))"
+    # What was retracted stands under an older batch, if it does; all else under this one.
+    stands = near if said["retracted"] else f"{near} AND {_of_run(work)}"
+    is_summed = _is_one_of(_discarding(work))
+    differing = ask(
+        work.tables.root,
+        ("panes", "windows"),
+        sql=f"""
+        SELECT count(*) AS differing FROM (
+            SELECT {key} FROM (
+                SELECT {key}, 1 AS told, 0 AS is_mine, 0 AS found,
+                    CASE WHEN kind = 'insert' AND NOT {is_summed} THEN event_count ELSE 0 END AS wanted
+                FROM ({last})
+                UNION ALL
+                SELECT {key}, 0, 0, 0, CASE WHEN kind = 'insert' THEN event_count ELSE -event_count END
+                FROM panes WHERE {is_summed} AND {near}
+                UNION ALL
+                SELECT {key}, 0, CASE WHEN {_of_run(work)} THEN 1 ELSE 0 END, event_count, 0
+                FROM windows WHERE {_is_one_of(_looked_at(work))} AND {stands})
+            GROUP BY {key}
+            HAVING CASE WHEN max(told) = 1 THEN sum(wanted) <> sum(found) ELSE max(is_mine) = 1 END)""",
+    )
+    return int(said["told"]), int(differing["differing"][0].as_py())
+
+
+def _looked_at(work: Work) -> list[str]:
+    """All windows; but panes do not add up where the mode may have been another one before."""
+    was_changed = len({row.spec_fingerprint for row in read_rows(work.tables)}) > 1
+    return [it.name for it in work.pipeline.windows if not was_changed or it.panes.mode != "discarding"]
+
+
+def _discarding(work: Work) -> list[str]:
+    return [it.name for it in work.pipeline.windows if it.panes.mode == "discarding"]
+
+
+def _is_one_of(names: Sequence[str]) -> str:
+    # DataFusion takes no empty list.
+    return f'("window" IN ({", ".join(text(name) for name in ["", *names])}))'
+
+
+def _of_run(work: Work) -> str:
+    return f"({is_batch(work.batch)} AND revision = {work.run.revision})"

@@ -1,0 +1,79 @@
+"""Ends a running command the hard way as soon as it has written something: SIGKILL, to its Python and its
+JVM at once, or to one of them.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+LOOK_SECONDS = 0.001
+PATIENCE_SECONDS = 300.0
+
+What = Literal["commit", "data file"]
+Victim = Literal["both", "jvm", "python"]
+
+PATTERNS: dict[What, str] = {"commit": "*/*/_delta_log/*.json", "data file": "*/*/**/*.parquet"}
+
+
+def run_and_kill(
+    command: Sequence[str], store: Path, *, what: What, number: int, victim: Victim = "both"
+) -> bool:
+    """Start a command and kill it at its `number`-th write into a store, counted from 1.
+
+    Between a data file and the commit that makes it count lies most of a write. Returns whether it was
+    killed: a command that writes less ends by itself, and has to end well.
+    """
+    stood = written(store, what)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        reached = wait_until(lambda: len(written(store, what) - stood) >= number, process)
+        if reached:
+            kill(process.pid, victim=victim)
+        said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+        assert reached or process.returncode == 0, said
+        return reached
+    finally:
+        kill(process.pid, victim="both")
+        process.wait()
+
+
+def written(store: Path, what: What) -> set[Path]:
+    """The files of that sort which are there now."""
+    return {path for path in store.glob(PATTERNS[what]) if what == "commit" or "_delta_log" not in path.parts}
+
+
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> bool:
+    """Whether it came to hold before the process ended."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while process.poll() is None and time.monotonic() < until:
+        if holds():
+            return True
+        time.sleep(LOOK_SECONDS)
+    return False
+
+
+def kill(pid: int, *, victim: Victim) -> None:
+    """SIGKILL to a process of Python's, to the JVM that it started, or to both."""
+    if not psutil.pid_exists(pid):
+        return
+    root = psutil.Process(pid)
+    below = root.children(recursive=True)
+    jvms = [it for it in below if it.is_running() and it.name() == "java"]
+    victims = {"both": [root, *below], "jvm": jvms, "python": [root]}[victim]
+    for it in victims:
+        send(it, signal.SIGKILL)
+
+
+def send(process: psutil.Process, what: signal.Signals) -> None:
+    """A signal, unless the process has ended meanwhile."""
+    try:
+        process.send_signal(what)
+    except psutil.NoSuchProcess:
+        return

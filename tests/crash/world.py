@@ -1,0 +1,127 @@
+"""A pipeline with a bit of everything that is kept, its data, and its tables as they can be compared."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.intervals import Interval
+from pipelines.spec import load
+from pipelines.stages import Request, Site, run_batch
+
+SECOND = 1_000_000
+SPEC = """
+name: world
+source:
+  format: parquet
+  event_time: event_time
+  arrival_time: arrival_time
+  event_id: {of: [ticket]}
+sources:
+  north: {path: data/north}
+  south: {path: data/south}
+key: [user]
+aggregates: {total: {sum: number}, most: {max: number}}
+time: {max_disorder: 10 s}
+expectations: expectations/world.yml
+windows:
+  whole: {tumbling: 30 s, allowed_lateness: 50 s, panes: {early: each batch, mode: retracting}}
+  visits: {session: 15 s, allowed_lateness: 20 s}
+"""
+EXPECTATIONS = """
+events:
+  - expect_column_values_to_be_between: {column: number, min_value: 0}
+    on_failure: quarantine
+panes:
+  - expect_column_max_to_be_between: {column: most, max_value: 1000}
+    on_failure: warn
+"""
+ROWS = pa.schema(
+    {
+        "ticket": pa.int64(),
+        "user": pa.string(),
+        "number": pa.int64(),
+        "event_time": pa.timestamp("us", tz="UTC"),
+        "arrival_time": pa.timestamp("us", tz="UTC"),
+    }
+)
+# Ticket, user, number, happened, arrived, in seconds: batches are of 100 s.
+NORTH = [
+    (1, "ann", 1, 10, 12),
+    (2, "ann", 2, 22, 25),
+    (3, "bob", 4, 40, 40),
+    (1, "ann", 1, 10, 50),  # came before
+    (4, "bob", -1, 60, 61),  # breaks a rule
+    (5, "ann", 8, 99, 99),
+    (6, "ann", 16, 105, 110),  # joins two sessions of two batches
+    (7, "bob", 32, 35, 120),  # late for the session, news for the tumbling window
+    (8, "bob", 64, 170, 180),
+    (2, "ann", 2, 22, 190),  # came in the batch before
+    (9, "ann", 128, None, 150),
+    (10, "bob", 256, 2, 199),  # late for all
+]
+SOUTH = [(1, "ann", 512, 15, 20), (2, "cat", 1024, 99, 99), (3, "cat", 2048, 150, 151)]
+CHANGED = [*NORTH[:2], (3, "bob", 5, 41, 40), (11, "ann", 7, 70, 75), *NORTH[3:]]
+"""The first batch as it is restated: a row changed, a row came, so that a session is cut anew."""
+
+FIRST, SECOND_BATCH = Interval(0, 100 * SECOND), Interval(100 * SECOND, 200 * SECOND)
+CLOCKS = ("started_at", "finished_at", "stage_seconds")
+TABLES = (
+    *("partial_frames", "frames", "partial_sessions", "sessions", "watermarks", "panes", "windows"),
+    *("event_ids", "late_events", "quarantine", "checks", "runs"),
+)
+
+Contents = dict[str, list[str]]
+
+
+class World:
+    """A folder with all of it; `copy` makes another one that has run as far."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.spec = home / "dags" / "world.yml"
+        self.store = home / "store"
+
+    @classmethod
+    def make(cls, home: Path) -> World:
+        made = cls(home)
+        for path, written in ((made.spec, SPEC), (home / "expectations" / "world.yml", EXPECTATIONS)):
+            path.parent.mkdir(parents=True)
+            path.write_text(written)
+        made.feed(NORTH)
+        return made
+
+    def feed(self, north: list[tuple[int, str, int, int | None, int]]) -> None:
+        """Let these be the rows of the source in the north."""
+        for source, told in (("north", north), ("south", SOUTH)):
+            rows = [dict(zip(ROWS.names, row, strict=True)) for row in told]
+            for row in rows:
+                for name in ("event_time", "arrival_time"):
+                    row[name] = None if row[name] is None else int(str(row[name])) * SECOND
+            folder = self.home / "data" / source
+            folder.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), folder / "rows.parquet")
+
+    def copy(self, home: Path) -> World:
+        shutil.copytree(self.home, home)
+        return World(home)
+
+    def run(self, spark: SparkSession, batch: Interval) -> None:
+        """Run a batch in a session that is open."""
+        site = Site(spark, str(self.store), load(self.spec, home=self.home))
+        list(run_batch(site, Request(batch=batch)))
+
+    def contents(self) -> Contents:
+        """Every table, as sorted rows; what clocks said is left out."""
+        return {table: self._rows(table) for table in TABLES}
+
+    def _rows(self, table: str) -> list[str]:
+        rows = DeltaTable(self.store / "world" / table).to_pyarrow_table().to_pylist(maps_as_pydicts="strict")
+        return sorted(
+            str(sorted((name, str(it)) for name, it in row.items() if name not in CLOCKS)) for row in rows
+        )
