@@ -1,7 +1,7 @@
 # Everything a newcomer types. `make` alone tells what there is.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-all check bench lock clean
+.PHONY: help setup demo test test-fast test-all check soak bench lock clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
 BIN := .venv/bin
@@ -31,6 +31,9 @@ check: setup ## what CI runs: style, types, tests
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	@$(MAKE) --no-print-directory test
+
+soak: setup ## batches with kills, full disks, double runs…: make soak BATCHES=200 SEED=1
+	$(BIN)/python -m tests.crash.soak $(or $(BATCHES),200) $(or $(SEED),1)
 
 bench: setup ## measures, as a table at the end
 	$(PYTEST) -s tests/benchmarks

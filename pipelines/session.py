@@ -56,7 +56,7 @@ def server_settings(address: str) -> dict[str, str]:
     """What has to stand before a JVM starts: Delta's jars, memory, and no noise.
 
     `SASH_MEMORY` is the heap (default 2g). Spark itself takes more options of the JVM from
-    `SPARK_SUBMIT_OPTS`: `-XX:TieredStopAtLevel=1` halves the time of a short session, and slows a long one.
+    `SPARK_SUBMIT_OPTS`.
     """
     jars = sorted(str(jar) for jar in (Path(sys.prefix) / "jars").glob("*.jar"))
     settings = {

@@ -23,7 +23,7 @@ SMALL_WORK = {
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A local session with Delta, as `open_session` makes it, with few partitions."""
-    # One thread more or less that collects garbage tells on two cores.
+    # Threads that collect garbage tell on two cores.
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC")
     session = open_session("local[2]")
     for name, value in SMALL_WORK.items():

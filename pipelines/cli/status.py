@@ -94,7 +94,10 @@ def _other_spec(pipeline: Pipeline, row: LedgerRow) -> Iterator[str]:
         )
     elif found.new_windows:
         names = ", ".join(found.new_windows)
-        yield f"The spec has new windows, which the next run computes from the frames that there are: {names}"
+        yield (
+            "The spec has windows that are new or of another shape, which the next run computes from the "
+            f"frames that there are: {names}"
+        )
 
 
 def _what_to_do(spec: str, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> str:

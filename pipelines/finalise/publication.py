@@ -17,8 +17,8 @@ class Publication:
     """The end of the batch, the watermarks after it, and whether it restates an older one.
 
     `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
-    before knew, `kept_from_us` is where retention begins, `counted` are the definitions
-    whose news is counted.
+    before knew, `reshaped` those of them whose name stood for another shape, `kept_from_us` is where
+    retention begins, `counted` are the definitions whose news is counted.
     """
 
     batch_end_us: int
@@ -26,6 +26,7 @@ class Publication:
     arrival_us: int | None
     restated: bool
     new_windows: tuple[str, ...] = ()
+    reshaped: tuple[str, ...] = ()
     kept_from_us: int | None = None
     counted: tuple[str, ...] = ()
 

@@ -47,7 +47,7 @@ def retracted_sessions(
     of_apart = renamed(present.partials.where("event_count > 0"), PART, pipeline=pipeline)
     brought = _replaced(panes, gone, partials=of_apart, pipeline=pipeline)
     if not publication.restated:
-        return _as_panes(brought, pipeline, restated=False)
+        return as_panes(brought, pipeline, restated=False)
     emptied = _emptied(gone, now, partials=of_apart, pipeline=pipeline).select(
         *pipeline.key,
         *RESULT_BOUNDS,
@@ -56,7 +56,7 @@ def retracted_sessions(
         (F.col("last.pane_index") + 1).alias("pane_index"),
         F.lit(False).alias("is_final"),
     )
-    return _as_panes(brought.unionByName(emptied), pipeline, restated=publication.restated)
+    return as_panes(brought.unionByName(emptied), pipeline, restated=publication.restated)
 
 
 def _replaced(panes: DataFrame, gone: DataFrame, *, partials: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -86,7 +86,8 @@ def _is_due(pipeline: Pipeline, publication: Publication) -> Column:
     return F.coalesce(F.unix_micros("window_end") + grace <= reached_us, F.lit(False))
 
 
-def _as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> DataFrame:
+def as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> DataFrame:
+    """Retract rows in the shape of panes, each with what was last published of it."""
     said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count"]
     return retracted.select(
         *pipeline.key,

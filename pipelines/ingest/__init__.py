@@ -17,7 +17,7 @@ from pipelines.ingest.fate import (
     passes,
     quarantined_rows,
 )
-from pipelines.ingest.read import read_rows
+from pipelines.ingest.read import local_bytes, read_rows
 from pipelines.ingest.rules import RowRule
 from pipelines.ingest.tally import tally
 from pipelines.ingest.verify import verify
@@ -33,6 +33,7 @@ __all__ = [
     "is_accepted",
     "known_ids",
     "late_events",
+    "local_bytes",
     "not_yet_quarantined",
     "passes",
     "quarantined_rows",

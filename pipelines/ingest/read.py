@@ -55,6 +55,24 @@ def any_path(source: Source, home: Path) -> str:
     )
 
 
+def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> int | None:
+    """How many bytes the files have that the batch reads, counted until they are more than `most`.
+
+    `None` where they are not on this machine's disk, or where only Spark knows which they are.
+    """
+    paths = [_absolute(path, home) for path in expand_paths(source.path, batch)] if source.path else [""]
+    total = 0
+    for path in paths:
+        if path == "" or "://" in path or "{" in path:
+            return None
+        for found in Path("/").glob(path.lstrip("/")):
+            for file in found.rglob("*") if found.is_dir() else (found,):
+                total += file.stat().st_size
+                if total > most:
+                    return total
+    return total
+
+
 def is_there(path: str) -> bool:
     """Whether a local path or glob finds a file. Of remote ones and of braces Spark tells when reading."""
     return "://" in path or "{" in path or any(Path("/").glob(path.lstrip("/")))

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, IDS, PANES, GRID = "#core", "#ids", "#panes", "@"
+CORE, IDS, PANES, GRID, OWN = "#core", "#ids", "#panes", "@", "own"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
     """`problems` that the tables cannot serve, the names of `new_windows` that they can, and the lengths of
-    their frames by grid, in microseconds, which stay. `new_triggers`: news may wait under older ones.
+    their frames by grid, in microseconds, which stay. `reshaped` are those of the new windows whose name
+    stood for another shape. `new_triggers`: news may wait under older ones.
     """
 
     problems: tuple[str, ...] = ()
     new_windows: tuple[str, ...] = ()
+    reshaped: tuple[str, ...] = ()
     frame_lengths: tuple[tuple[str, int], ...] = ()
     new_triggers: bool = False
 
@@ -39,16 +41,20 @@ def changes_between(before: str, after: str) -> Changes:
             kept, asked = show_duration(lengths[name]), show_duration(int(us))
             problems.append(f"frames are {kept} long, and the windows now need frames of {asked}")
     windows = {name: told for name, told in now.items() if not name.startswith(("#", GRID))}
-    new = [name for name in windows if name not in was]
-    for name, told in windows.items():
-        grid = told.split(".")[0]
-        if name in was and was[name] != told:
-            problems.append(f"window `{name}` has another shape than before: give it another name")
-        elif name in new and f"{GRID}{grid}" not in lengths:
+    new = [name for name, told in windows.items() if was.get(name) != told]
+    reshaped = [name for name in new if name in was]
+    for name in new:
+        grid = windows[name].split(".")[0]
+        if name in reshaped and (was[name].split(".")[0] != grid or grid == OWN):
+            problems.append(
+                f"window `{name}` has another shape, which the frames that there are cannot serve"
+            )
+        elif f"{GRID}{grid}" not in lengths:
             problems.append(f"window `{name}` is new, and there are no frames that it could be made of")
     return Changes(
         problems=tuple(problems),
         new_windows=tuple(new),
+        reshaped=tuple(reshaped),
         new_triggers=PANES in was and was[PANES] != now.get(PANES),
         frame_lengths=tuple(sorted((name.removeprefix(GRID), us) for name, us in lengths.items())),
     )

@@ -58,23 +58,9 @@ def _compared(work: Work, key: str) -> tuple[int, int]:
             SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY pane_index DESC, kind) AS place
             FROM panes WHERE {on_days_of(work.batch)} AND {_of_run(work)} AND {_is_one_of(_looked_at(work))})
         WHERE place = 1"""
-    bounds = ask(
-        work.tables.root,
-        ("panes",),
-        sql=f"""
-        SELECT count(*) AS told, count(*) FILTER (WHERE kind = 'retract') AS retracted,
-            count(*) FILTER (WHERE window_start IS NULL) AS unbounded,
-            min(window_start) AS first_start, max(window_start) AS last_start FROM ({last})""",
-    )
-    said = in_microseconds(bounds).to_pylist()[0]
-    if not said["told"]:
+    told, near, stands = _where_they_stand(work, last)
+    if not told:
         return 0, 0
-    near = "window_start IS NULL" if said["unbounded"] else "false"
-    if said["first_start"] is not None:
-        first, end = Instant(said["first_start"]), Instant(said["last_start"])
-        near = f"({near} OR (window_start >= {first} AND window_start <= {end}))"
-    # What was retracted stands under an older batch, if it does; all else under this one.
-    stands = near if said["retracted"] else f"{near} AND {_of_run(work)}"
     is_summed = _is_one_of(_discarding(work))
     differing = ask(
         work.tables.root,
@@ -94,7 +80,30 @@ def _compared(work: Work, key: str) -> tuple[int, int]:
             GROUP BY {key}
             HAVING CASE WHEN max(told) = 1 THEN sum(wanted) <> sum(found) ELSE max(is_mine) = 1 END)""",
     )
-    return int(said["told"]), int(differing["differing"][0].as_py())
+    return told, int(differing["differing"][0].as_py())
+
+
+def _where_they_stand(work: Work, last: str) -> tuple[int, str, str]:
+    """How many windows the last panes are of, and predicates: when those are, and which rows tell of them.
+
+    Both keep the rows that are read few.
+    """
+    bounds = ask(
+        work.tables.root,
+        ("panes",),
+        sql=f"""
+        SELECT count(*) AS told, count(*) FILTER (WHERE kind = 'retract') AS retracted,
+            count(*) FILTER (WHERE window_start IS NULL) AS unbounded,
+            min(window_start) AS first_start, max(window_start) AS last_start FROM ({last})""",
+    )
+    said = in_microseconds(bounds).to_pylist()[0]
+    near = "window_start IS NULL" if said["unbounded"] else "false"
+    if said["first_start"] is not None:
+        first, end = Instant(said["first_start"]), Instant(said["last_start"])
+        near = f"({near} OR (window_start >= {first} AND window_start <= {end}))"
+    # What was retracted stands under an older batch, if it does; all else under this one.
+    stands = near if said["retracted"] else f"{near} AND {_of_run(work)}"
+    return int(said["told"]), near, stands
 
 
 def _looked_at(work: Work) -> list[str]:

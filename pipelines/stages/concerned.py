@@ -84,6 +84,7 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
         arrival_us=by_arrival.after_us,
         restated=work.run.opening.restated,
         new_windows=work.run.opening.changes.new_windows,
+        reshaped=work.run.opening.changes.reshaped,
         kept_from_us=_kept_from_us(work),
         counted=tuple(it.window.name for group in groups if group.with_news for it in group.concerns),
     )
@@ -258,6 +259,8 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
     frames = work.tables.read("frames").where(" OR ".join(covering))
     states = window_states(frames, of_batch, pipeline=work.pipeline, concerns=concerns)
     reach = " OR ".join(f"({it})" for it in reaching)
+    if any(it.window.name in work.run.opening.changes.reshaped for it in concerns):
+        reach = "true"
     # Definitions of other groups may start at the same times.
     return Concerned(
         states=states, reach=f"({_of_windows(concerns)}) AND ({reach})", covering=" OR ".join(covering)

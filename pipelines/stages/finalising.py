@@ -12,7 +12,16 @@ from functools import reduce
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from pipelines.finalise import RESULT_BOUNDS, Present, Publication, panes, retracted_sessions, with_values
+from pipelines.finalise import (
+    RESULT_BOUNDS,
+    Present,
+    Publication,
+    as_if_taken_back,
+    panes,
+    retracted_sessions,
+    taken_back,
+    with_values,
+)
 from pipelines.stages.concerned import (
     all_news,
     all_states,
@@ -50,9 +59,7 @@ def finalise_batch(work: Work) -> Counts:
             if group.with_news
         ]
         last = _with_whole_values(work, last)
-        rows = panes(
-            all_states(found), last, news=all_news(news), pipeline=work.pipeline, publication=publication
-        )
+        rows = _told(work, all_states(found), last=last, news=all_news(news), publication=publication)
         if any(group.of_sessions for group in groups):
             rows = rows.persist()
             kept.append(rows)
@@ -68,6 +75,18 @@ def finalise_batch(work: Work) -> Counts:
         # The last first: whatever is kept and made of another would be planned anew without it.
         for one in reversed(kept):
             one.unpersist()
+
+
+def _told(
+    work: Work, states: DataFrame, *, last: DataFrame, news: DataFrame | None, publication: Publication
+) -> DataFrame:
+    """The panes of the windows concerned, and the retracts of those whose definition has another shape."""
+    if not publication.reshaped:
+        return panes(states, last, news=news, pipeline=work.pipeline, publication=publication)
+    gone = taken_back(last, pipeline=work.pipeline, publication=publication)
+    last = as_if_taken_back(last, publication=publication)
+    there = panes(states, last, news=news, pipeline=work.pipeline, publication=publication)
+    return there.unionByName(gone)
 
 
 def _of_sessions_that_are_gone(

@@ -23,6 +23,7 @@ from pipelines.intervals import show_instant
 from pipelines.spec import Pipeline, Source, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
 from pipelines.stages.combining import combine_batch
+from pipelines.stages.evaluation import evaluated
 from pipelines.stages.finalising import finalise_batch
 from pipelines.stages.lines import line_of
 from pipelines.stages.publishing import publish_batch
@@ -107,7 +108,8 @@ def _prepare(site: Site, *, is_empty: bool) -> None:
 
 def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
     started = time.monotonic()
-    with _marked(work):
+    accumulating = _source(work.pipeline, source) if stage == "accumulate" else None
+    with _marked(work), evaluated(work, source=accumulating):
         counts = _do(work, stage, source=source)
         seconds = time.monotonic() - started
         if stage != "publish":

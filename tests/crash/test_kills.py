@@ -15,16 +15,6 @@ from tests.crash.world import CHANGED, FIRST, SECOND_BATCH, World
 
 pytestmark = pytest.mark.slow
 
-FAST = (
-    "-XX:TieredStopAtLevel=1 -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
-)
-
-
-@pytest.fixture(autouse=True)
-def quick_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a JVM that is killed soon compile little."""
-    monkeypatch.setenv("SPARK_SUBMIT_OPTS", FAST)
-
 
 def command(world: World, batch: Interval) -> list[str]:
     bounds = ["--from", show_instant(batch.start_us), "--to", show_instant(batch.end_us)]

@@ -26,6 +26,12 @@ def test_windows_of_frames_that_are_there_may_be_added(window: str, read: Read) 
     assert (found.problems, found.new_windows) == ((), ("more",))
 
 
+def test_a_window_may_take_another_shape_of_the_same_frames(read: Read) -> None:
+    after = read((WINDOWS, "hourly: {sliding: 3 hours, step: 1 hour}"))
+    found = changes_between(state_fingerprint(read()), state_fingerprint(after))
+    assert (found.problems, found.new_windows, found.reshaped) == ((), ("hourly",), ("hourly",))
+
+
 def test_a_window_may_go_and_frames_stay_as_short_as_they_are(read: Read) -> None:
     before = read((WINDOWS, f"{WINDOWS}\n  half: {{tumbling: 30 minutes}}"))
     found = changes_between(state_fingerprint(before), state_fingerprint(read()))
@@ -36,7 +42,7 @@ def test_a_window_may_go_and_frames_stay_as_short_as_they_are(read: Read) -> Non
     ("old", "new", "told"),
     [
         (WINDOWS, f"{WINDOWS}\n  half: {{tumbling: 30 minutes}}", "windows now need frames of 30 minutes"),
-        (WINDOWS, "hourly: {tumbling: 2 hours}", "window `hourly` has another shape"),
+        (WINDOWS, "hourly: {session: 2 hours}", "window `hourly` has another shape"),
         (
             WINDOWS,
             f"{WINDOWS}\n  visits: {{session: 1 hour}}",

@@ -31,7 +31,7 @@ def test_a_new_window_is_computed_from_old_frames_without_a_raw_row(place: Place
     (place.home / "data" / "rides" / "part-0.parquet").unlink()
     place.write_rides(RIDES[2:])
     place.write_spec(DAILY)
-    assert "new windows, which the next run computes" in place.sash("status").out
+    assert "which the next run computes from the frames" in place.sash("status").out
     assert place.sash("run", *SECOND).code == 0
     daily = [it for it in rows(place, "panes") if it["window"] == "daily"]
     told = [(it["city"], it["window_start"], it["rides"], it["timing"], it["restated"]) for it in daily]
@@ -41,6 +41,36 @@ def test_a_new_window_is_computed_from_old_frames_without_a_raw_row(place: Place
     assert place.sash("run", "--final", "--yes").code == 0
     daily = [it for it in rows(place, "windows") if it["window"] == "daily"]
     assert sorted((it["city"], it["rides"]) for it in daily) == [("Bern", 2), ("Chur", 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["accumulating", "retracting", "discarding"])
+def test_another_shape_under_an_old_name_takes_the_place_of_the_old_one(
+    place: Place, spark: SparkSession, mode: str
+):
+    place.write_rides(RIDES)
+    place.write_spec(("{tumbling: 1 hour}", f"{{sliding: 2 hours, step: 1 hour, panes: {{mode: {mode}}}}}"))
+    assert place.sash("run", *FIRST).code == 0
+    (place.home / "data" / "rides" / "part-0.parquet").unlink()
+    place.write_rides(RIDES[2:])
+    # Of the old windows those at even hours stay, the others go, and none is new.
+    place.write_spec(("{tumbling: 1 hour}", f"{{tumbling: 2 hours, panes: {{mode: {mode}}}}}"))
+    assert place.sash("run", *SECOND, "--final", "--yes").code == 0
+    stand = [it for it in rows(place, "windows") if it["window"] == "hourly"]
+    found = sorted((it["city"], it["window_start"], it["window_end"], it["rides"]) for it in stand)
+    assert found == [
+        ("Bern", day(1, 6), day(1, 8), 1),
+        ("Bern", day(1, 8), day(1, 10), 1),
+        ("Chur", day(2, 0), day(2, 2), 1),
+    ]
+    told = [
+        (it["window_start"].hour, it["kind"], it["pane_index"], it["restated"])
+        for it in rows(place, "panes")
+        if it["window"] == "hourly" and it["city"] == "Bern" and it["batch_start"] == day(2)
+    ]
+    # The first batch came to nine o'clock, so that those which begin at eight and nine were not told of yet.
+    again = [(6, "insert", 1, True), (6, "retract", 1, True)]
+    assert sorted(told) == [*again, (7, "retract", 1, True), (8, "insert", 0, True)]
 
 
 @pytest.mark.slow

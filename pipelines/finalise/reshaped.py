@@ -1,0 +1,42 @@
+"""Windows of a definition that has another shape now: what was published of the old one is taken back."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.finalise.publication import Publication
+from pipelines.finalise.results import RESULT_BOUNDS
+from pipelines.finalise.retractions import as_panes
+from pipelines.finalise.triggers import is_published
+from pipelines.spec import Pipeline
+from pipelines.windows import by_window
+
+
+def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication) -> DataFrame:
+    """The retract rows of all that stands of the old shapes, in the shape of panes."""
+    stands = last.where(F.col("window").isin(list(publication.reshaped)) & is_published())
+    if publication.kept_from_us is not None:
+        # What begins before that cannot be computed anew, and stands.
+        stands = stands.where(F.unix_micros("window_start") >= F.lit(publication.kept_from_us))
+    retracted = stands.select(
+        *pipeline.key,
+        *RESULT_BOUNDS,
+        "last",
+        F.when(_is_due(pipeline, publication), F.lit("LATE")).otherwise(F.lit("EARLY")).alias("timing"),
+        (F.col("last.pane_index") + 1).alias("pane_index"),
+        publication.is_final(pipeline).alias("is_final"),
+    )
+    return as_panes(retracted, pipeline, restated=True)
+
+
+def as_if_taken_back(last: DataFrame, *, publication: Publication) -> DataFrame:
+    """What was last published, where nothing of the old shapes stands any more."""
+    is_old = F.col("window").isin(list(publication.reshaped))
+    kind = F.when(is_old, F.lit("retract")).otherwise(F.col("last.kind"))
+    return last.withColumn("last", F.col("last").withField("kind", kind))
+
+
+def _is_due(pipeline: Pipeline, publication: Publication) -> Column:
+    reached_us = by_window(pipeline.windows, lambda it: F.lit(publication.reached_us(it)))
+    return F.coalesce(F.unix_micros("window_end") <= reached_us, F.lit(False))

@@ -1,0 +1,56 @@
+"""How Spark evaluates a stage: by code that it compiles for the plan, or, of few rows, expression by
+expression.
+
+To compile the plans of a small batch takes longer than all its work: half of a batch of a few hundred rows.
+Neither way changes a result. What a session was told otherwise it does again afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from deltalake.exceptions import TableNotFoundError
+
+from pipelines.ingest import local_bytes
+from pipelines.spec import Source
+from pipelines.stages.site import Work
+from pipelines.store import small
+
+FEW_BYTES = 2_000_000
+"""Of raw files: about 100,000 rows of Parquet, where both ways take the same time (docs/performance.md)."""
+FEW_ROWS = 50_000
+"""Of states and panes that are stored, where both take the same time."""
+READ_LATER = ("partial_frames", "partial_sessions", "frames", "sessions", "panes")
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
+@contextmanager
+def evaluated(work: Work, *, source: Source | None) -> Iterator[None]:
+    """Let the work inside, the accumulating of a source or a later stage, be evaluated as suits its size."""
+    told = INTERPRETED if _is_small(work, source) else {}
+    conf = work.site.spark.conf
+    before = {name: conf.get(name, None) for name in told}
+    for name, value in told.items():
+        conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, was in before.items():
+            conf.unset(name) if was is None else conf.set(name, was)
+
+
+def _is_small(work: Work, source: Source | None) -> bool:
+    if source is not None:
+        found = local_bytes(source, batch=work.batch, home=work.pipeline.home, most=FEW_BYTES)
+        return found is not None and found <= FEW_BYTES
+    return sum(_stored_rows(work, table) for table in READ_LATER) <= FEW_ROWS
+
+
+def _stored_rows(work: Work, table: str) -> int:
+    """As Delta's log has it."""
+    try:
+        actions = small.open_table(work.tables, table).get_add_actions()
+    except TableNotFoundError:
+        return 0
+    return sum(rows or 0 for rows in actions.column("num_records").to_pylist())
