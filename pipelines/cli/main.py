@@ -10,10 +10,12 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from pipelines.cli.arguments import Arguments, read_arguments
 from pipelines.cli.told import told
 from pipelines.errors import SashError
+from pipelines.spec import hide, load, secrets_of
 
 INTERRUPTED = 130
 
@@ -21,20 +23,22 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process, unless one is given) and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    arguments: Arguments | None = None
     try:
-        _run(read_arguments(words))
+        arguments = read_arguments(words)
+        _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough, like `head`; leave nothing to be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt as error:
-        _tell(told(error) if str(error) else "interrupted", words)
+        _tell(told(error) if str(error) else "interrupted", arguments)
         return INTERRUPTED
     except SashError as error:
-        _tell(told(error), words)
+        _tell(told(error), arguments)
         return error.exit_code
     except Exception as error:  # noqa: BLE001  # the last place that can tell it in words
-        _tell(told(error), words)
+        _tell(told(error), arguments)
         return SashError.exit_code
     return 0
 
@@ -46,7 +50,17 @@ def _run(arguments: Arguments) -> None:
     command(arguments)
 
 
-def _tell(paragraph: str, words: Sequence[str]) -> None:
-    if "--debug" in words:
-        traceback.print_exc()
-    print(f"sash: {paragraph}", file=sys.stderr)
+def _tell(paragraph: str, arguments: Arguments | None) -> None:
+    """The paragraph, after the traceback if that was asked for, without what the spec keeps secret."""
+    secrets = _secrets(arguments)
+    if arguments is not None and arguments.debug:
+        print(hide(traceback.format_exc(), secrets), file=sys.stderr, end="")
+    print(f"sash: {hide(paragraph, secrets)}", file=sys.stderr)
+
+
+def _secrets(arguments: Arguments | None) -> tuple[str, ...]:
+    try:
+        return () if arguments is None else secrets_of(load(Path(arguments.spec)))
+    except (SashError, OSError):
+        # It is no spec, so it was not run and there is nothing in it that could be told.
+        return ()

@@ -7,6 +7,6 @@ whose events are all gone comes out empty.
 """
 
 from pipelines.combine.frames import TOUCHED, combine
-from pipelines.combine.sessions import areas, combine_sessions, standing
+from pipelines.combine.sessions import areas, combine_sessions, open_after_us, reach_of, standing
 
-__all__ = ["TOUCHED", "areas", "combine", "combine_sessions", "standing"]
+__all__ = ["TOUCHED", "areas", "combine", "combine_sessions", "open_after_us", "reach_of", "standing"]

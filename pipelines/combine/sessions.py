@@ -39,6 +39,16 @@ def standing(sessions: DataFrame, windows: Sequence[Window], *, watermark_us: in
     return Standing(timed.where(is_open), timed.where(~is_open))
 
 
+def open_after_us(windows: Sequence[Window], *, watermark_us: int | None) -> int | None:
+    """The instant that the ends of all open sessions are after; `None`: wherever they end."""
+    judging = [(it, judging_us(it, watermark_us)) for it in windows]
+    if any(at_us is None for _, at_us in judging):
+        return None
+    return min(
+        at_us - it.allowed_lateness_us - grace_us(it.shape) for it, at_us in judging if at_us is not None
+    )
+
+
 def _is_open(window: Window, watermark_us: int | None) -> Column:
     if watermark_us is None:
         return F.lit(True)
@@ -62,6 +72,12 @@ def areas(touched: DataFrame, stand: Standing, *, windows: Sequence[Window], key
         F.max("end_us").alias("end_us"), F.max(TOUCHED).alias(TOUCHED)
     )
     return _around(grown.where(TOUCHED).withColumnRenamed(ISLAND, "start_us"), place)
+
+
+def reach_of(areas: DataFrame) -> DataFrame:
+    """One row, `first_us` and `last_us`: the first start and the last end of all areas."""
+    first_us, last_us = F.min(f"{OUTER}start_us"), F.max(f"{OUTER}end_us")
+    return areas.agg(first_us.alias("first_us"), last_us.alias("last_us"))
 
 
 def combine_sessions(

@@ -34,6 +34,7 @@ from pipelines.spec.model import (
 )
 from pipelines.spec.parse import load
 from pipelines.spec.paths import expand_paths
+from pipelines.spec.secret_values import hide, secrets_of
 
 __all__ = [
     "Aggregate",
@@ -62,9 +63,11 @@ __all__ = [
     "expand_paths",
     "fingerprint",
     "frame_us",
+    "hide",
     "load",
     "parse_duration",
     "parse_instant",
+    "secrets_of",
     "show_duration",
     "state_fingerprint",
     "warnings",

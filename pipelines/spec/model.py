@@ -6,7 +6,7 @@ resolved into the sources and windows that they hold for, so no reader looks in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -28,7 +28,7 @@ class Source:
     name: str
     format: str
     path: str | None
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     schema: str | None = None
     select: tuple[tuple[str, str], ...] = ()
     where: str | None = None

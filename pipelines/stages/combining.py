@@ -10,16 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.combine import TOUCHED, areas, combine, combine_sessions, standing
+from pipelines.combine import (
+    TOUCHED,
+    areas,
+    combine,
+    combine_sessions,
+    open_after_us,
+    reach_of,
+    standing,
+)
 from pipelines.errors import CorrectTheCall
-from pipelines.intervals import LATEST_US, Interval, to_us
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, to_us
 from pipelines.intervals import merge as merge_intervals
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store.ledger import finished_stages
+from pipelines.store.rows import from_rows
 from pipelines.store.sql import Instant, is_batch
 from pipelines.store.writes import Place, days_of, merge
 from pipelines.windows import session_windows
@@ -62,10 +72,14 @@ def combine_touched_frames(work: Work, *, whose: str, checked: bool = True) -> i
 def combine_touched_sessions(work: Work, *, whose: str, checked: bool = True) -> int:
     """Build anew the sessions around partial ones that a predicate tells; returns how many were written."""
     windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
-    stand = standing(work.tables.read("sessions"), windows, watermark_us=work.judged_by_us)
-    touched = partials.where(whose)
-    around = areas(touched, stand, windows=windows, key=work.pipeline.key).persist()
-    rows = combine_sessions(partials, stand, windows=windows, areas=around, pipeline=work.pipeline).persist()
+    sessions = work.tables.read("sessions")
+    opened = standing(sessions.where(_may_be_open(work)), windows, watermark_us=work.judged_by_us)
+    around = areas(partials.where(whose), opened, windows=windows, key=work.pipeline.key).persist()
+    reached = _reached(around)
+    stand = standing(sessions.where(reached), windows, watermark_us=work.judged_by_us)
+    rows = combine_sessions(
+        partials.where(reached), stand, windows=windows, areas=around, pipeline=work.pipeline
+    ).persist()
     try:
         if checked:
             pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
@@ -75,6 +89,21 @@ def combine_touched_sessions(work: Work, *, whose: str, checked: bool = True) ->
     finally:
         rows.unpersist()
         around.unpersist()
+
+
+def _may_be_open(work: Work) -> str:
+    """The predicate that keeps the files out which hold closed sessions only."""
+    after_us = open_after_us(session_windows(work.pipeline), watermark_us=work.judged_by_us)
+    return "true" if after_us is None else f"window_end > {Instant(max(EARLIEST_US, after_us))}"
+
+
+def _reached(areas: DataFrame) -> str:
+    """The predicate that something lies between the first and the last of the areas."""
+    (reach,) = from_rows(reach_of(areas))
+    if reach.first_us is None:
+        return "false"
+    last = Instant(min(reach.last_us, LATEST_US))
+    return f"window_start >= {Instant(reach.first_us)} AND window_end <= {last}"
 
 
 def accumulated(work: Work) -> Counts:

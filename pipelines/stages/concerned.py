@@ -9,21 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from pipelines.finalise import (
-    CAME,
     Concern,
     Publication,
     all_of,
     concern_of,
     counts_news,
-    frame_news,
     last_published,
-    session_news,
     session_states,
     window_states,
 )
@@ -32,12 +27,11 @@ from pipelines.spec import Cumulate, Every, Sliding, Window
 from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
-from pipelines.store.ledger import Run, noted, read_rows
-from pipelines.store.ledger_rows import first_started
+from pipelines.store.ledger import Run, noted
 from pipelines.store.retention import kept_from_us
 from pipelines.store.sql import Instant, is_batch, text
 from pipelines.store.writes import days_of
-from pipelines.windows import merges
+from pipelines.windows import grace_us, merges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +44,8 @@ class Reached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concerned:
-    """The states of the windows concerned, and predicates: where `panes` tell of them, and, if they are made
-    of frames, which frames are under them.
+    """The states of the windows concerned, and predicates: where `panes` tell of them, and which frames or
+    partial sessions are under them.
     """
 
     states: DataFrame
@@ -114,12 +108,13 @@ def concerned(work: Work, group: Group) -> Concerned:
     if not group.of_sessions:
         return _of_frames(work, group.concerns, whose=whose)
     states = session_states(
-        work.tables.read("sessions"),
+        work.tables.read("sessions").where(_may_end(group.concerns)),
         work.tables.read("partial_sessions").where(whose),
         pipeline=work.pipeline,
         concerns=group.concerns,
     )
-    return Concerned(states=states, reach=_of_windows(group.concerns))
+    named = _of_windows(group.concerns)
+    return Concerned(states=states, reach=f"{named} AND {_may_end(group.concerns)}", covering=named)
 
 
 def last_of(work: Work, reach: Sequence[str]) -> DataFrame:
@@ -129,26 +124,9 @@ def last_of(work: Work, reach: Sequence[str]) -> DataFrame:
     return last_published(earlier, work.pipeline, runs=work.tables.read("runs"))
 
 
-def news_of(work: Work, group: Group, *, found: Concerned, last: DataFrame) -> DataFrame:
-    """The news of the windows of a group."""
-    if not group.of_sessions:
-        partials = _with_came(work, work.tables.read("partial_frames").where(found.covering))
-        return frame_news(partials, last, pipeline=work.pipeline, concerns=group.concerns)
-    sessions = found.states.withColumns(
-        {name: F.timestamp_micros(f"{name}_us") for name in ("window_start", "window_end")}
-    )
-    partials = _with_came(work, work.tables.read("partial_sessions").where(found.reach))
-    return session_news(partials, last, sessions=sessions, pipeline=work.pipeline)
-
-
 def is_this(run: Run) -> str:
     """The predicate that a row was written by this run."""
     return f"{is_batch(run.batch)} AND revision = {run.revision}"
-
-
-def all_news(news: Sequence[DataFrame]) -> DataFrame | None:
-    """The news of several groups as one."""
-    return reduce(DataFrame.unionByName, news) if news else None
 
 
 def all_states(found: Sequence[Concerned]) -> DataFrame:
@@ -190,18 +168,6 @@ def _has_run_alike(work: Work) -> bool:
         and not work.run.opening.covered
         and noted(work.tables, work.run, name="changed") == 0
     )
-
-
-def _with_came(work: Work, partials: DataFrame) -> DataFrame:
-    """Partial frames or sessions with `CAME`, when their batch first ran."""
-    came = [
-        (batch.start_us, batch.end_us, at_us)
-        for batch, at_us in first_started(read_rows(work.tables)).items()
-    ]
-    names = ("batch_start", "batch_end", CAME)
-    numbers = work.site.spark.createDataFrame(came, ", ".join(f"`{name}` bigint" for name in names))
-    runs = numbers.select(*[F.timestamp_micros(name).alias(name) for name in names])
-    return partials.join(F.broadcast(runs), on=["batch_start", "batch_end"], how="left")
 
 
 def _reached(work: Work) -> tuple[Reached, Reached]:
@@ -277,6 +243,15 @@ def _due_or_touched(concern: Concern, touched: Sequence[Interval], *, what: str)
         first, after = Instant(concern.closing.start_us), Instant(min(concern.closing.end_us, LATEST_US))
         ends = f"{ends} OR ({what}_end >= {first} AND {what}_end < {after})"
     return f"{within(touched, f'{what}_start')} OR {ends}"
+
+
+def _may_end(concerns: Sequence[Concern]) -> str:
+    """The predicate that a session is not one that closed before the batch."""
+    after = [it.open_after_us for it in concerns]
+    known = [it - grace_us(by.window.shape) for it, by in zip(after, concerns, strict=True) if it is not None]
+    if len(known) < len(after):
+        return "true"
+    return f"window_end > {Instant(max(EARLIEST_US, min(known)))}"
 
 
 def _of_windows(concerns: Sequence[Concern]) -> str:

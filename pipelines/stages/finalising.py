@@ -23,16 +23,15 @@ from pipelines.finalise import (
     with_values,
 )
 from pipelines.stages.concerned import (
-    all_news,
     all_states,
     concerned,
     groups_of,
     is_this,
     last_of,
-    news_of,
     publication_of,
 )
 from pipelines.stages.gates import pass_stage
+from pipelines.stages.news import all_news, news_of
 from pipelines.stages.site import Work
 from pipelines.store.ledger import still_mine
 from pipelines.store.sql import on_days_of, text

@@ -176,3 +176,11 @@ def test_a_column_that_no_table_can_have_is_to_be_renamed(place: Place, spark: S
     place.write_spec(("  event_time: at", '  select: {dep_time: "`dep time`"}\n  event_time: at'))
     assert place.sash("validate").code == 0
     assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-02").code == 0
+
+
+def test_what_the_spec_keeps_secret_is_not_told(place: Place, spark: SparkSession) -> None:
+    place.write_spec(("path: data/rides", "path: 'file:///nowhere?password=open-sesame'"))
+    said = place.sash("validate", "--debug")
+    assert said.code == 2
+    assert "password=***" in said.err
+    assert "open-sesame" not in said.err + said.out

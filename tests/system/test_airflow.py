@@ -219,3 +219,32 @@ def test_a_backfill_runs_its_days_one_after_the_other(airflow: Services, visits:
     assert first.finished_at_us is not None
     assert second.started_at_us is not None
     assert first.finished_at_us < second.started_at_us
+
+
+@pytest.mark.slow
+def test_a_backfill_of_what_has_run_backwards_and_at_once_changes_nothing(
+    airflow: Services, visits: str
+) -> None:
+    for run in airflow.ask("GET", "dags/daily/dagRuns")["dag_runs"]:
+        assert airflow.outcome("daily", run["dag_run_id"]) == "success"
+    before = ledger(airflow, "daily"), windows(airflow, "daily")
+    airflow.ask(
+        "POST",
+        "backfills",
+        dag_id="daily",
+        from_date="2024-01-01T00:00:00Z",
+        to_date="2024-01-02T00:00:00Z",
+        run_backwards=True,
+        max_active_runs=2,
+        reprocess_behavior="completed",
+    )
+
+    def have_run_again() -> bool:
+        runs = airflow.ask("GET", "dags/daily/dagRuns")["dag_runs"]
+        tasks = [airflow.tasks("daily", run["dag_run_id"]) for run in runs]
+        return all(it["choose_batch"]["try_number"] == 2 for it in tasks) and all(
+            run["state"] == "success" for run in runs
+        )
+
+    await_that(have_run_again, 600)
+    assert (ledger(airflow, "daily"), windows(airflow, "daily")) == before

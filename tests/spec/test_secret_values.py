@@ -1,0 +1,35 @@
+"""What a spec keeps secret is found by the names of options and in addresses, and hidden in any text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipelines.spec import hide, load, secrets_of
+
+SPEC = """
+name: orders
+source:
+  format: jdbc
+  event_time: at
+  options:
+    url: "jdbc:postgresql://shop:in-the-url@db/orders?ssl=true"
+    dbtable: orders
+    user: shop
+    password: in-an-option
+    fs.s3a.secret.key: a-key
+    sasl: told
+key: [shop]
+aggregates: {orders: count}
+windows: {hourly: {tumbling: 1 hour}}
+"""
+
+
+def test_secrets_are_found_and_hidden(tmp_path: Path) -> None:
+    path = tmp_path / "orders.yml"
+    path.write_text(SPEC)
+    pipeline = load(path)
+    secrets = secrets_of(pipeline)
+    assert set(secrets) == {"in-the-url", "in-an-option", "a-key"}
+    said = "cannot reach jdbc:postgresql://shop:in-the-url@db/orders as shop, in-an-option"
+    assert hide(said, secrets) == "cannot reach jdbc:postgresql://shop:***@db/orders as shop, ***"
+    assert "in-an-option" not in repr(pipeline)

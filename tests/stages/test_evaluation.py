@@ -1,0 +1,57 @@
+"""Little work is interpreted, much is compiled, and afterwards the session is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.spec import load
+from pipelines.stages import Request, Site, run_stage
+from pipelines.stages.evaluation import FEW_BYTES, evaluated
+from pipelines.stages.running import open_batch
+from pipelines.stages.site import Work
+from tests.crash.world import FIRST, World
+
+WHOLE_STAGE = "spark.sql.codegen.wholeStage"
+
+
+@pytest.fixture
+def compiling(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session that was told to compile, which those of the tests are not."""
+    was = spark.conf.get(WHOLE_STAGE)
+    spark.conf.set(WHOLE_STAGE, "true")
+    yield spark
+    spark.conf.set(WHOLE_STAGE, was)
+
+
+def test_a_stage_is_evaluated_as_suits_its_size(compiling: SparkSession, tmp_path: Path) -> None:
+    world, request = World.make(tmp_path / "world"), Request(batch=FIRST)
+    site = Site(compiling, str(world.store), load(world.spec, home=world.home))
+    work = Work(site, request, open_batch(site, request))
+    north, south = site.pipeline.sources
+
+    def told(**of: object) -> str | None:
+        with evaluated(work, **of):
+            return compiling.conf.get(WHOLE_STAGE)
+
+    assert told(source=north) == "false"
+    assert compiling.conf.get(WHOLE_STAGE) == "true"
+
+    (world.home / "data" / "north" / "_ignored").write_bytes(bytes(FEW_BYTES))
+    assert (told(source=north), told(source=south), told(source=None)) == ("true", "false", "false")
+    (world.home / "data" / "north" / "_ignored").unlink()
+
+    run_stage(site, request, stage="accumulate", source="north")
+    assert compiling.conf.get(WHOLE_STAGE) == "true"
+
+
+def test_what_fails_inside_leaves_the_session_as_it_was(compiling: SparkSession, tmp_path: Path) -> None:
+    world, request = World.make(tmp_path / "world"), Request(batch=FIRST)
+    site = Site(compiling, str(world.store), load(world.spec, home=world.home))
+    work = Work(site, request, open_batch(site, request))
+    with pytest.raises(ZeroDivisionError), evaluated(work, source=None):
+        raise ZeroDivisionError
+    assert compiling.conf.get(WHOLE_STAGE) == "true"
