@@ -13,14 +13,15 @@ from contextlib import contextmanager
 from deltalake.exceptions import TableNotFoundError
 
 from pipelines.ingest import local_bytes
-from pipelines.spec import Source
+from pipelines.spec import Cumulate, Sliding, Source, Window, frame_us
 from pipelines.stages.site import Work
 from pipelines.store import small
+from pipelines.store.ledger import finished_stages
 
 FEW_BYTES = 2_000_000
 """Of raw files: about 100,000 rows of Parquet, where both ways take the same time (docs/performance.md)."""
 FEW_ROWS = 50_000
-"""Of states and panes that are stored, where both take the same time."""
+"""Of states, where both take the same time."""
 READ_LATER = ("partial_frames", "partial_sessions", "frames", "sessions", "panes")
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
@@ -44,7 +45,31 @@ def _is_small(work: Work, source: Source | None) -> bool:
     if source is not None:
         found = local_bytes(source, batch=work.batch, home=work.pipeline.home, most=FEW_BYTES)
         return found is not None and found <= FEW_BYTES
+    if not _asks_for_all(work) and _touched(work) * _reach(work) <= FEW_ROWS:
+        return True
     return sum(_stored_rows(work, table) for table in READ_LATER) <= FEW_ROWS
+
+
+def _asks_for_all(work: Work) -> bool:
+    """Whether windows may become due that the batch did not touch, however many."""
+    asks = work.request.final or work.request.watermark_us is not None
+    return asks or bool(work.run.opening.changes.new_windows)
+
+
+def _touched(work: Work) -> int:
+    """How many partial frames and sessions the batch has."""
+    done = [one.counts for one in finished_stages(work.tables, work.run) if one.stage == "accumulate"]
+    return sum(counts.get(table, 0) for counts in done for table in READ_LATER)
+
+
+def _reach(work: Work) -> int:
+    """How many frames lie under the windows over one: those of the longest, before it and after."""
+    longest_us = max((_size_us(window) for window in work.pipeline.windows), default=0)
+    return 1 + 2 * longest_us // (frame_us(work.pipeline) or max(longest_us, 1))
+
+
+def _size_us(window: Window) -> int:
+    return window.shape.size_us if isinstance(window.shape, Sliding | Cumulate) else 0
 
 
 def _stored_rows(work: Work, table: str) -> int:
