@@ -9,22 +9,25 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.spec import load
-from pipelines.stages import Request, Site, run_stage
+from pipelines.stages import Request, Site, evaluation, run_stage
 from pipelines.stages.evaluation import FEW_BYTES, evaluated
 from pipelines.stages.running import open_batch
 from pipelines.stages.site import Work
-from tests.crash.world import FIRST, World
+from tests.crash.world import FIRST, SECOND_BATCH, World
 
 WHOLE_STAGE = "spark.sql.codegen.wholeStage"
+COMPILING = {WHOLE_STAGE: "true", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"}
 
 
 @pytest.fixture
 def compiling(spark: SparkSession) -> Iterator[SparkSession]:
     """A session that was told to compile, which those of the tests are not."""
-    was = spark.conf.get(WHOLE_STAGE)
-    spark.conf.set(WHOLE_STAGE, "true")
+    were = {name: spark.conf.get(name) for name in COMPILING}
+    for name, value in COMPILING.items():
+        spark.conf.set(name, value)
     yield spark
-    spark.conf.set(WHOLE_STAGE, was)
+    for name, value in were.items():
+        spark.conf.set(name, value)
 
 
 def test_a_stage_is_evaluated_as_suits_its_size(compiling: SparkSession, tmp_path: Path) -> None:
@@ -55,3 +58,18 @@ def test_what_fails_inside_leaves_the_session_as_it_was(compiling: SparkSession,
     with pytest.raises(ZeroDivisionError), evaluated(work, source=None):
         raise ZeroDivisionError
     assert compiling.conf.get(WHOLE_STAGE) == "true"
+
+
+@pytest.mark.slow
+def test_both_ways_give_the_same(
+    compiling: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = []
+    for most in (FEW_BYTES, -1):
+        monkeypatch.setattr(evaluation, "FEW_BYTES", most)
+        monkeypatch.setattr(evaluation, "FEW_ROWS", most)
+        world = World.make(tmp_path / f"up to {most}")
+        for batch in (FIRST, SECOND_BATCH):
+            world.run(compiling, batch)
+        contents.append(world.contents())
+    assert contents[0] == contents[1]
