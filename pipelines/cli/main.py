@@ -32,13 +32,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough, like `head`; leave nothing to be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt as error:
-        _tell(told(error) if str(error) else "interrupted", arguments)
+        _tell(told(error) if str(error) else "interrupted", words, arguments=arguments)
         return INTERRUPTED
     except SashError as error:
-        _tell(told(error), arguments)
+        _tell(told(error), words, arguments=arguments)
         return error.exit_code
     except Exception as error:  # noqa: BLE001  # the last place that can tell it in words
-        _tell(told(error), arguments)
+        _tell(told(error), words, arguments=arguments)
         return SashError.exit_code
     return 0
 
@@ -50,10 +50,10 @@ def _run(arguments: Arguments) -> None:
     command(arguments)
 
 
-def _tell(paragraph: str, arguments: Arguments | None) -> None:
+def _tell(paragraph: str, words: Sequence[str], *, arguments: Arguments | None) -> None:
     """The paragraph, after the traceback if that was asked for, without what the spec keeps secret."""
     secrets = _secrets(arguments)
-    if arguments is not None and arguments.debug:
+    if "--debug" in words:
         print(hide(traceback.format_exc(), secrets), file=sys.stderr, end="")
     print(f"sash: {hide(paragraph, secrets)}", file=sys.stderr)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS
-from pipelines.finalise.retractions import as_panes
+from pipelines.finalise.retractions import as_panes, was_due
 from pipelines.finalise.triggers import is_published
 from pipelines.spec import Pipeline
-from pipelines.windows import by_window
 
 
 def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication) -> DataFrame:
@@ -23,7 +22,9 @@ def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication)
         *pipeline.key,
         *RESULT_BOUNDS,
         "last",
-        F.when(_is_due(pipeline, publication), F.lit("LATE")).otherwise(F.lit("EARLY")).alias("timing"),
+        F.when(was_due(pipeline.windows, publication), F.lit("LATE"))
+        .otherwise(F.lit("EARLY"))
+        .alias("timing"),
         (F.col("last.pane_index") + 1).alias("pane_index"),
         publication.is_final(pipeline).alias("is_final"),
     )
@@ -35,8 +36,3 @@ def as_if_taken_back(last: DataFrame, *, publication: Publication) -> DataFrame:
     is_old = F.col("window").isin(list(publication.reshaped))
     kind = F.when(is_old, F.lit("retract")).otherwise(F.col("last.kind"))
     return last.withColumn("last", F.col("last").withField("kind", kind))
-
-
-def _is_due(pipeline: Pipeline, publication: Publication) -> Column:
-    reached_us = by_window(pipeline.windows, lambda it: F.lit(publication.reached_us(it)))
-    return F.coalesce(F.unix_micros("window_end") <= reached_us, F.lit(False))

@@ -6,6 +6,7 @@ events with it is retracted; until then that one stands.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -52,7 +53,9 @@ def retracted_sessions(
         *pipeline.key,
         *RESULT_BOUNDS,
         "last",
-        F.when(_is_due(pipeline, publication), F.lit("LATE")).otherwise(F.lit("EARLY")).alias("timing"),
+        F.when(was_due(session_windows(pipeline), publication), F.lit("LATE"))
+        .otherwise(F.lit("EARLY"))
+        .alias("timing"),
         (F.col("last.pane_index") + 1).alias("pane_index"),
         F.lit(False).alias("is_final"),
     )
@@ -80,9 +83,10 @@ def _replaced(panes: DataFrame, gone: DataFrame, *, partials: DataFrame, pipelin
     )
 
 
-def _is_due(pipeline: Pipeline, publication: Publication) -> Column:
-    grace = by_window(session_windows(pipeline), lambda it: F.lit(grace_us(it.shape)))
-    reached_us = by_window(session_windows(pipeline), lambda it: F.lit(publication.reached_us(it)))
+def was_due(windows: Sequence[Window], publication: Publication) -> Column:
+    """Whether a window of one of these definitions is due after the batch."""
+    grace = by_window(windows, lambda it: F.lit(grace_us(it.shape)))
+    reached_us = by_window(windows, lambda it: F.lit(publication.reached_us(it)))
     return F.coalesce(F.unix_micros("window_end") + grace <= reached_us, F.lit(False))
 
 

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from pipelines.checks import CheckRow
 from pipelines.errors import RunAgain
+from pipelines.stages.concerned import is_this
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.ledger import read_rows
 from pipelines.store.reader import ask, in_microseconds
-from pipelines.store.sql import Instant, is_batch, on_days_of, text
+from pipelines.store.sql import Instant, on_days_of, text
 
 LAW = "panes_add_up_to_windows"
 BOUNDS = ("window", "window_start", "window_end")
@@ -40,7 +41,7 @@ def hold_to_panes(work: Work) -> None:
         work.tables,
         "checks",
         rows=[{**row._asdict(), **batch, "revision": work.run.revision}],
-        where=f"{on_days_of(work.batch)} AND {_of_run(work)} AND expectation = '{LAW}'",
+        where=f"{on_days_of(work.batch)} AND {is_this(work.run)} AND expectation = '{LAW}'",
         fence=work.run.fence(f"checks/{LAW}"),
     )
     if differing:
@@ -56,7 +57,8 @@ def _compared(work: Work, key: str) -> tuple[int, int]:
     last = f"""
         SELECT {key}, kind, event_count FROM (
             SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY pane_index DESC, kind) AS place
-            FROM panes WHERE {on_days_of(work.batch)} AND {_of_run(work)} AND {_is_one_of(_looked_at(work))})
+            FROM panes
+            WHERE {on_days_of(work.batch)} AND {is_this(work.run)} AND {_is_one_of(_looked_at(work))})
         WHERE place = 1"""
     told, near, stands = _where_they_stand(work, last)
     if not told:
@@ -75,7 +77,7 @@ def _compared(work: Work, key: str) -> tuple[int, int]:
                 SELECT {key}, 0, 0, 0, CASE WHEN kind = 'insert' THEN event_count ELSE -event_count END
                 FROM panes WHERE {is_summed} AND {near}
                 UNION ALL
-                SELECT {key}, 0, CASE WHEN {_of_run(work)} THEN 1 ELSE 0 END, event_count, 0
+                SELECT {key}, 0, CASE WHEN {is_this(work.run)} THEN 1 ELSE 0 END, event_count, 0
                 FROM windows WHERE {_is_one_of(_looked_at(work))} AND {stands})
             GROUP BY {key}
             HAVING CASE WHEN max(told) = 1 THEN sum(wanted) <> sum(found) ELSE max(is_mine) = 1 END)""",
@@ -102,7 +104,7 @@ def _where_they_stand(work: Work, last: str) -> tuple[int, str, str]:
         first, end = Instant(said["first_start"]), Instant(said["last_start"])
         near = f"({near} OR (window_start >= {first} AND window_start <= {end}))"
     # What was retracted stands under an older batch, if it does; all else under this one.
-    stands = near if said["retracted"] else f"{near} AND {_of_run(work)}"
+    stands = near if said["retracted"] else f"{near} AND {is_this(work.run)}"
     return int(said["told"]), near, stands
 
 
@@ -119,7 +121,3 @@ def _discarding(work: Work) -> list[str]:
 def _is_one_of(names: Sequence[str]) -> str:
     # DataFusion takes no empty list.
     return f'("window" IN ({", ".join(text(name) for name in ["", *names])}))'
-
-
-def _of_run(work: Work) -> str:
-    return f"({is_batch(work.batch)} AND revision = {work.run.revision})"

@@ -7,10 +7,11 @@ Neither way changes a result. What a session was told otherwise it does again af
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from deltalake.exceptions import TableNotFoundError
+from pyspark.sql.conf import RuntimeConfig
 
 from pipelines.ingest import local_bytes
 from pipelines.spec import Cumulate, Sliding, Source, Window, frame_us
@@ -32,13 +33,19 @@ def evaluated(work: Work, *, source: Source | None) -> Iterator[None]:
     told = INTERPRETED if _is_small(work, source) else {}
     conf = work.site.spark.conf
     before = {name: conf.get(name, None) for name in told}
-    for name, value in told.items():
-        conf.set(name, value)
+    _set(conf, told)
     try:
         yield
-    finally:
-        for name, was in before.items():
-            conf.unset(name) if was is None else conf.set(name, was)
+    except Exception:
+        _set(conf, before)
+        raise
+    # After Ctrl-C there is nobody to tell: the session ends, and was cut off in the middle of a word.
+    _set(conf, before)
+
+
+def _set(conf: RuntimeConfig, settings: Mapping[str, str | None]) -> None:
+    for name, value in settings.items():
+        conf.unset(name) if value is None else conf.set(name, value)
 
 
 def _is_small(work: Work, source: Source | None) -> bool:

@@ -89,8 +89,7 @@ def _conclude(
 
 def take_back(work: Work) -> None:
     """Take back what was found in a run that changed nothing: what was found before it stands."""
-    whose = f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"
-    small.put(work.tables, "checks", rows=[], where=whose, fence=work.run.fence("checks"))
+    small.put(work.tables, "checks", rows=[], where=_of_run(work), fence=work.run.fence("checks"))
 
 
 def docs_folder(site: Site) -> Path:
@@ -120,12 +119,15 @@ def _write(work: Work, stage: Stage, *, results: Sequence[Result]) -> None:
         "batch_end": work.batch.end_us,
         "revision": work.run.revision,
     }
-    of_run = f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"
     rows = [{**row._asdict(), **batch} for row in check_rows(results)]
     small.put(
         work.tables,
         "checks",
         rows=rows,
-        where=f"{of_run} AND stage = {text(stage)}",
+        where=f"{_of_run(work)} AND stage = {text(stage)}",
         fence=work.run.fence(f"checks/{stage}"),
     )
+
+
+def _of_run(work: Work) -> str:
+    return f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"

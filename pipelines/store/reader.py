@@ -49,7 +49,7 @@ REFUSED = (";", "--", "/*", "'", '"', "`", "select")
 
 def table_path(store: str, pipeline: str, *, table: str) -> str:
     """Where a table lies: `<store>/<pipeline>/<table>`, as delta-rs writes it."""
-    return f"{store.rstrip('/')}/{pipeline}/{table}".replace("s3a://", "s3://", 1)
+    return _address(f"{store.rstrip('/')}/{pipeline}/{table}")
 
 
 def read_ledger(store: str, pipeline_name: str) -> list[LedgerRow]:
@@ -105,7 +105,7 @@ def ask(root: str, tables: Sequence[str], *, sql: str) -> pa.Table:
     """The answer to a question about the tables below `<store>/<pipeline>` as they now are."""
     builder = QueryBuilder()
     for table in tables:
-        builder = builder.register(table, DeltaTable(f"{root}/{table}".replace("s3a://", "s3://", 1)))
+        builder = builder.register(table, DeltaTable(_address(f"{root}/{table}")))
     builder.execute(EXACT_NAMES).read_all()
     return pa.table(builder.execute(sql).read_all())
 
@@ -117,6 +117,10 @@ def in_microseconds(rows: pa.Table) -> pa.Table:
             instants = rows.column(position).cast(pa.timestamp("us", tz=column.type.tz))
             rows = rows.set_column(position, column.name, instants.cast(pa.int64()))
     return rows
+
+
+def _address(path: str) -> str:
+    return path.replace("s3a://", "s3://", 1)
 
 
 def _open(store: str, pipeline_name: str, *, table: str) -> DeltaTable:
