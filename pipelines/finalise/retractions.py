@@ -45,7 +45,9 @@ def retracted_sessions(
         stood = stood.where(F.unix_micros("window_end") > F.lit(publication.kept_from_us))
     now = renamed(present.sessions, NEAR, pipeline=pipeline)
     gone = stood.join(now, on=same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
-    of_apart = renamed(present.partials.where("event_count > 0"), PART, pipeline=pipeline)
+    of_apart = renamed(
+        present.partials.where(_is_apart(pipeline) & (F.col("event_count") > 0)), PART, pipeline=pipeline
+    )
     brought = _replaced(panes, gone, partials=of_apart, pipeline=pipeline)
     if not publication.restated:
         return as_panes(brought, pipeline, restated=False)

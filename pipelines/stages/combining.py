@@ -26,6 +26,7 @@ from pipelines.errors import CorrectTheCall
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, to_us
 from pipelines.intervals import merge as merge_intervals
 from pipelines.stages.gates import pass_events, pass_stage
+from pipelines.stages.meeting import standing_near, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store.ledger import finished_stages
@@ -73,7 +74,8 @@ def combine_touched_sessions(work: Work, *, whose: str, checked: bool = True) ->
     """Build anew the sessions around partial ones that a predicate tells; returns how many were written."""
     windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
     sessions = work.tables.read("sessions")
-    opened = standing(sessions.where(_may_be_open(work)), windows, watermark_us=work.judged_by_us)
+    near = f"({standing_near(windows, touched_by(work, whose))}) AND {_may_be_open(work)}"
+    opened = standing(sessions.where(near), windows, watermark_us=work.judged_by_us)
     around = areas(partials.where(whose), opened, windows=windows, key=work.pipeline.key).persist()
     reached = _reached(around)
     stand = standing(sessions.where(reached), windows, watermark_us=work.judged_by_us)

@@ -25,6 +25,7 @@ from pipelines.finalise import (
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge
 from pipelines.spec import Cumulate, Every, Sliding, Window
 from pipelines.stages.combining import intervals_of, within
+from pipelines.stages.meeting import due_or_near, overlapping, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store.ledger import Run, noted
@@ -107,14 +108,7 @@ def concerned(work: Work, group: Group) -> Concerned:
     whose = _touching(work, group)
     if not group.of_sessions:
         return _of_frames(work, group.concerns, whose=whose)
-    states = session_states(
-        work.tables.read("sessions").where(_may_end(group.concerns)),
-        work.tables.read("partial_sessions").where(whose),
-        pipeline=work.pipeline,
-        concerns=group.concerns,
-    )
-    named = _of_windows(group.concerns)
-    return Concerned(states=states, reach=f"{named} AND {_may_end(group.concerns)}", covering=named)
+    return _of_sessions(work, group.concerns, whose=whose)
 
 
 def last_of(work: Work, reach: Sequence[str]) -> DataFrame:
@@ -231,6 +225,20 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
     return Concerned(
         states=states, reach=f"({_of_windows(concerns)}) AND ({reach})", covering=" OR ".join(covering)
     )
+
+
+def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:
+    """Windows that grow together."""
+    meets = touched_by(work, whose)
+    which = f"{_of_windows(concerns)} AND {_may_end(concerns)} AND ({due_or_near(concerns, meets)})"
+    states = session_states(
+        work.tables.read("sessions").where(which),
+        work.tables.read("partial_sessions").where(whose),
+        pipeline=work.pipeline,
+        concerns=concerns,
+    )
+    reach = f"{_of_windows(concerns)} AND (({meets}) OR ({overlapping(work, sessions=which)}))"
+    return Concerned(states=states, reach=reach, covering=reach)
 
 
 def _due_or_touched(concern: Concern, touched: Sequence[Interval], *, what: str) -> str:

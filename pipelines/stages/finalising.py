@@ -7,6 +7,7 @@ published; then the panes pass their gate, and only then are they written.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import DataFrame, Observation
@@ -62,9 +63,10 @@ def finalise_batch(work: Work) -> Counts:
         if any(group.of_sessions for group in groups):
             rows = rows.persist()
             kept.append(rows)
-            rows = rows.unionByName(
-                _of_sessions_that_are_gone(work, rows, last=last, publication=publication)
+            gone = _of_sessions_that_are_gone(
+                work, rows, last=last, reaches=[it.reach for it in found], publication=publication
             )
+            rows = rows.unionByName(gone)
         if work.site.suite.at("panes"):
             rows = rows.persist()
             kept.append(rows)
@@ -89,9 +91,11 @@ def _told(
 
 
 def _of_sessions_that_are_gone(
-    work: Work, rows: DataFrame, *, last: DataFrame, publication: Publication
+    work: Work, rows: DataFrame, *, last: DataFrame, reaches: Sequence[str], publication: Publication
 ) -> DataFrame:
-    present = Present(sessions=work.tables.read("sessions"), partials=work.tables.read("partial_sessions"))
+    reach = " OR ".join(f"({it})" for it in reaches)
+    sessions, partials = work.tables.read("sessions").where(reach), work.tables.read("partial_sessions")
+    present = Present(sessions=sessions, partials=partials)
     return retracted_sessions(rows, last, present=present, pipeline=work.pipeline, publication=publication)
 
 

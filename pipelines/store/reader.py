@@ -101,13 +101,21 @@ def count_rows(store: str, pipeline_name: str, *, table: str, where: str | None 
     return int(counted["rows"][0].as_py())
 
 
+INSTANTS = re.compile(r"('\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z')")
+IN_MICROSECONDS = r"""arrow_cast(\1, 'Timestamp(Microsecond, Some("UTC"))')"""
+"""Otherwise they are taken for nanoseconds, which end in 2262."""
+
+
 def ask(root: str, tables: Sequence[str], *, sql: str) -> pa.Table:
-    """The answer to a question about the tables below `<store>/<pipeline>` as they now are."""
+    """The answer to a question about the tables below `<store>/<pipeline>` as they now are.
+
+    Instants in it are written as `Instant` writes them, from the first to the last that there is.
+    """
     builder = QueryBuilder()
     for table in tables:
         builder = builder.register(table, DeltaTable(_address(f"{root}/{table}")))
     builder.execute(EXACT_NAMES).read_all()
-    return pa.table(builder.execute(sql).read_all())
+    return pa.table(builder.execute(INSTANTS.sub(IN_MICROSECONDS, sql)).read_all())
 
 
 def in_microseconds(rows: pa.Table) -> pa.Table:
@@ -153,7 +161,7 @@ def _matching(opened: DeltaTable, select: str, *, where: str | None, rest: str) 
 def _answer(opened: DeltaTable, sql: str) -> pa.Table:
     builder = QueryBuilder().register("rows", opened)
     builder.execute(EXACT_NAMES).read_all()
-    return pa.table(builder.execute(sql).read_all())
+    return pa.table(builder.execute(INSTANTS.sub(IN_MICROSECONDS, sql)).read_all())
 
 
 def _cause(error: DeltaError) -> str:

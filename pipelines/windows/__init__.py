@@ -17,7 +17,7 @@ from pipelines.windows.lateness import (
     windows_kept,
     windows_missed,
 )
-from pipelines.windows.merging import merges, session_windows
+from pipelines.windows.merging import keeps_apart, merges, session_windows
 from pipelines.windows.sessions import ISLAND, ISLAND_END, by_window, is_apart, with_cuts, with_islands
 from pipelines.windows.sliding import Covered, covered_by, starts_of
 
@@ -41,6 +41,7 @@ __all__ = [
     "held_missed",
     "is_apart",
     "judging_us",
+    "keeps_apart",
     "length_us",
     "merges",
     "session_windows",

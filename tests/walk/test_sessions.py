@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.intervals import Interval
 from pipelines.spec import load
-from pipelines.stages import Request, Site, run_stage
+from pipelines.stages import Request, Site, run_batch, run_stage
 
 SECOND = 1_000_000
 SPEC = """
@@ -43,6 +43,20 @@ CLICKS = [
     ("bob", 256, 195, 311),  #  [200, 210) was not due: [195, 210)
 ]
 Said = tuple[str, int, int, int, str, str, int]
+Click = tuple[str, int, int, int]
+
+
+def site_of(spark: SparkSession, folder: Path, clicks: list[Click], *, spec: str = SPEC) -> Site:
+    """The pipeline over these clicks."""
+    (folder / "dags").mkdir()
+    (folder / "dags" / "clicks.yml").write_text(spec)
+    (folder / "data").mkdir()
+    rows = [
+        {"user": user, "number": number, "event_time": at * SECOND, "arrival_time": arrived * SECOND}
+        for user, number, at, arrived in clicks
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), folder / "data" / "rows.parquet")
+    return Site(spark, str(folder / "store"), load(folder / "dags" / "clicks.yml"))
 
 
 def panes(store: Path) -> dict[int, list[Said]]:
@@ -59,15 +73,7 @@ def panes(store: Path) -> dict[int, list[Said]]:
 def test_a_session_that_changed_is_a_new_window_and_the_old_ones_are_retracted(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    (tmp_path / "dags").mkdir()
-    (tmp_path / "dags" / "clicks.yml").write_text(SPEC)
-    (tmp_path / "data").mkdir()
-    rows = [
-        {"user": user, "number": number, "event_time": at * SECOND, "arrival_time": arrived * SECOND}
-        for user, number, at, arrived in CLICKS
-    ]
-    pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), tmp_path / "data" / "rows.parquet")
-    site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "clicks.yml"))
+    site = site_of(spark, tmp_path, CLICKS)
     for end in (100, 200, 300, 400):
         request = Request(batch=Interval((end - 100) * SECOND, end * SECOND))
         for stage, source in (("accumulate", "main"), ("combine", None), ("finalise", None)):
@@ -95,3 +101,25 @@ def test_a_session_that_changed_is_a_new_window_and_the_old_ones_are_retracted(
         ("bob", 1),
         ("bob", 2),
     ]
+
+
+@pytest.mark.slow
+def test_a_published_session_that_has_closed_is_retracted_when_the_one_it_grew_into_is_due(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    grows = [("ann", 2 ** (1 + it), 9 * it, 100) for it in range(1, 6)]
+    clicks = [("ann", 1, 0, 0), ("bob", 1, 12, 12), *grows, ("bob", 1, 99, 200)]
+    site = site_of(spark, tmp_path, clicks, spec=SPEC.replace("60 s", "20 s"))
+    for end in (100, 200, 300):
+        list(run_batch(site, Request(batch=Interval((end - 100) * SECOND, end * SECOND))))
+    #  The watermark is 45 after the second batch: [0, 10) closed at 30, what it has become ends at 55.
+    assert panes(tmp_path / "store") == {
+        100: [("ann", 0, 10, 1, "insert", "ON_TIME", 0)],
+        200: [("bob", 12, 22, 1, "insert", "ON_TIME", 0)],
+        300: [
+            ("ann", 0, 10, 1, "retract", "ON_TIME", 0),
+            ("ann", 0, 55, 125, "insert", "ON_TIME", 0),
+        ],
+    }
+    windows = DeltaTable(tmp_path / "store" / "clicks" / "windows").to_pyarrow_table().to_pylist()
+    assert sorted((row["user"], row["total"]) for row in windows) == [("ann", 125), ("bob", 1)]
