@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.intervals import EARLIEST_US as EARLIEST
 from tests.transcripts.on_delta import by_walk
-from tests.transcripts.reading import Transcript, by_oracle, transcripts
+from tests.transcripts.reading import Batch, Transcript, by_oracle, transcripts
 
 GOOD = transcripts("good")
 CHOSEN = (
@@ -27,6 +29,29 @@ def title(story: Transcript) -> str:
     return story.title
 
 
+def publishes_all_at_once(story: Transcript) -> bool:
+    """Whether no trigger waits, so that what stands after rows is the same however they are cut."""
+    return {story.definition.early, story.definition.late} <= {"none", "each batch"}
+
+
+def row_by_row(batch: Batch) -> list[Batch]:
+    """A batch cut into one for each row; the watermark comes with the last."""
+    count = max(1, len(batch.events))
+    ends = [batch.start + (batch.end - batch.start) * (it + 1) // count for it in range(count)]
+    starts = [batch.start, *ends[:-1]]
+    rows = [batch.events[it : it + 1] for it in range(count)]
+    return [
+        replace(
+            batch,
+            start=start,
+            end=end,
+            events=events,
+            watermark=batch.watermark if end == batch.end else EARLIEST,
+        )
+        for start, end, events in zip(starts, ends, rows, strict=True)
+    ]
+
+
 def test_there_are_enough_of_them_and_none_is_told_twice() -> None:
     assert len(GOOD) >= 40
     assert len({story.title for story in GOOD}) == len(GOOD)
@@ -39,6 +64,20 @@ def test_the_plain_loops_tell_the_story(story: Transcript) -> None:
     for batch, published, _ in told:
         assert published == list(batch.panes), f"until minute {batch.end // 60_000_000}"
     assert story.windows is None or told[-1][2] == story.windows
+
+
+@pytest.mark.parametrize("story", GOOD, ids=title)
+def test_the_order_of_rows_in_a_batch_makes_no_difference(story: Transcript) -> None:
+    reversed_rows = [replace(batch, events=batch.events[::-1]) for batch in story.batches]
+    told = list(by_oracle(replace(story, batches=tuple(reversed_rows))))
+    assert [(panes, stands) for _, panes, stands in told] == [it[1:] for it in by_oracle(story)]
+
+
+@pytest.mark.parametrize("story", [it for it in GOOD if publishes_all_at_once(it)], ids=title)
+def test_one_row_a_batch_leaves_the_same_windows(story: Transcript) -> None:
+    told = [it for batch in story.batches for it in row_by_row(batch)]
+    after = {batch.end: stands for batch, _, stands in by_oracle(replace(story, batches=tuple(told)))}
+    assert {batch.end: stands for batch, _, stands in by_oracle(story)}.items() <= after.items()
 
 
 @pytest.mark.parametrize("story", transcripts("bad"), ids=title)
