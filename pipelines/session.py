@@ -69,11 +69,15 @@ def server_settings(address: str) -> dict[str, str]:
         "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log_settings()}",
+        "spark.driver.extraJavaOptions": " ".join(
+            [f"-Dlog4j2.configurationFile=file:{log_settings()}", *ready_classes()]
+        ),
     }
-    if jars:
+    if jars and not address.startswith("local"):
         settings["spark.jars"] = ",".join(jars)
     if address.startswith("local"):
+        # Not `spark.jars`: those would come by a loader of their own, and from no archive.
+        settings["spark.driver.extraClassPath"] = os.pathsep.join(jars)
         partitions = str(2 * (os.cpu_count() or 1))
         settings["spark.sql.shuffle.partitions"] = partitions
         settings["spark.driver.memory"] = os.environ.get("SASH_MEMORY", "2g")
@@ -106,6 +110,15 @@ def connect_server_environment() -> dict[str, str]:
     """
     inherited = {name: value for name, value in os.environ.items() if name not in CLIENT_MODE}
     return {**inherited, "PYSPARK_PYTHON": sys.executable}
+
+
+def ready_classes() -> list[str]:
+    """The JVM's options to take classes from the archive that the set-up made, if there is one.
+
+    A JVM whose version or jars are others than the archive's goes without.
+    """
+    archive = Path(sys.prefix) / "classes.jsa"
+    return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off"] if archive.is_file() else []
 
 
 def log_settings() -> Path:
