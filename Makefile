@@ -6,6 +6,8 @@ SHELL := bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -q
+# Two processes, each with a Spark of its own; a file's tests stay together, for its fixtures.
+IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 help: ## tells what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,13 +20,13 @@ demo: setup ## runs a year of real flights through Airflow, and shows the window
 	@$(BIN)/python -m demo.run
 
 test: setup ## all tests but the slow ones
-	$(PYTEST) -m "not slow" --ignore=tests/benchmarks
+	$(PYTEST) $(IN_TWO) -m "not slow" --ignore=tests/benchmarks
 
 test-fast: setup ## the tests that need no Spark: half a minute
 	$(PYTEST) -m "not slow and not spark and not system" --ignore=tests/benchmarks
 
 test-all: setup ## all tests, also those that take minutes
-	$(PYTEST) --ignore=tests/benchmarks
+	$(PYTEST) $(IN_TWO) --ignore=tests/benchmarks
 
 check: setup ## what CI runs: style, types, tests
 	$(BIN)/ruff check

@@ -31,6 +31,7 @@ def examples(count: int, *, always_the_same: bool = True) -> settings:
     )
 
 
+@pytest.mark.slow
 @given(case=rich_cases)
 @examples(1)
 def test_any_pipeline_over_any_batches_equals_the_oracle(spark: SparkSession, case: Case) -> None:
