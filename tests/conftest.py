@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -30,6 +31,11 @@ def spark() -> Iterator[SparkSession]:
         session.conf.set(name, value)
     yield session
     session.stop()
+
+
+def pytest_configure() -> None:
+    """Let tests send Ctrl-C: a process that was begun in the background ignores it, and hands that on."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

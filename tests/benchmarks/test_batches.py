@@ -1,0 +1,125 @@
+"""A batch of an hour with little and with ten times as much history behind it: seconds, files, bytes.
+
+`SASH_BENCH_EVENTS` is the lesser history, ten million events unless told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.intervals import Interval
+from pipelines.spec import load
+from pipelines.stages import Request, Site, run_batch
+from tests.benchmarks.conftest import EVENTS, KEYS
+
+Measured = list[tuple[str, str, str]]
+AN_HOUR = 100_000
+"""Events; each key has ten of them."""
+HOUR_US = 3_600_000_000
+END_US = 438_000 * HOUR_US
+SPEC = """
+name: hours
+source: {format: parquet, path: "data/{from:%Y%m%d%H}", event_time: event_time, arrival_time: arrival_time}
+key: [user]
+aggregates: {events: {count: "*"}, total: {sum: number}, most: {max: number}}
+windows: {rolling: {sliding: 3 hours, step: 1 hour, allowed_lateness: 2 hours}}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Of a batch: seconds, data files added and removed, bytes written in all and into `windows`, and
+    seconds from the last commit before it to its own first.
+    """
+
+    seconds: float
+    files: int
+    written: int
+    results: int
+    ready: float
+
+
+class Hours:
+    """A pipeline whose batches are hours, in a folder."""
+
+    def __init__(self, spark: SparkSession, folder: Path, *, history: int) -> None:
+        (folder / "dags").mkdir(parents=True)
+        (folder / "dags" / "hours.yml").write_text(SPEC)
+        self.spark, self.folder = spark, folder
+        self.site = Site(spark, str(folder / "store"), load(folder / "dags" / "hours.yml", home=folder))
+        hours = history // AN_HOUR
+        self.run(Interval(END_US - hours * HOUR_US, END_US))
+
+    def run(self, batch: Interval, *, again: bool = False) -> Cost:
+        if not again:
+            self.write(batch)
+        before, last = set(self.commits()), max((it.stat().st_mtime for it in self.commits()), default=0.0)
+        started = time.monotonic()
+        list(run_batch(self.site, Request(batch=batch)))
+        seconds = time.monotonic() - started
+        mine = [it for it in self.commits() if it not in before]
+        adds = [
+            (it.parents[1].name, action["add"]["size"])
+            for it in mine
+            for action in actions(it)
+            if "add" in action
+        ]
+        removed = sum("remove" in action for it in mine for action in actions(it))
+        return Cost(
+            seconds=seconds,
+            files=len(adds) + removed,
+            written=sum(size for _, size in adds),
+            results=sum(size for table, size in adds if table == "windows"),
+            ready=min((it.stat().st_mtime for it in mine), default=last) - last,
+        )
+
+    def commits(self) -> list[Path]:
+        return list((self.folder / "store").glob("hours/*/_delta_log/*.json"))
+
+    def write(self, batch: Interval) -> None:
+        """The events of a batch, in the folder that it reads."""
+        count = (batch.end_us - batch.start_us) // HOUR_US * AN_HOUR
+        at = F.timestamp_micros(F.lit(batch.start_us) + F.col("id") * F.lit(HOUR_US // AN_HOUR))
+        folder = self.folder / "data" / time.strftime("%Y%m%d%H", time.gmtime(batch.start_us // 1_000_000))
+        self.spark.range(count).select(
+            F.pmod("id", F.lit(KEYS)).alias("user"),
+            F.pmod(F.xxhash64("id"), F.lit(1000)).alias("number"),
+            at.alias("event_time"),
+            at.alias("arrival_time"),
+        ).write.parquet(str(folder))
+
+
+def actions(commit: Path) -> Iterator[dict]:
+    return map(json.loads, commit.read_text().splitlines())
+
+
+@pytest.mark.skipif(
+    "SASH_BENCH_HISTORY" not in os.environ, reason="takes twenty minutes: SASH_BENCH_HISTORY=1"
+)
+def test_an_hour_costs_the_same_whatever_is_behind_it(
+    spark: SparkSession, tmp_path: Path, measured: Measured
+) -> None:
+    little = Hours(spark, tmp_path / "little", history=EVENTS)
+    much = Hours(spark, tmp_path / "much", history=10 * EVENTS)
+    hours = [Interval(END_US + it * HOUR_US, END_US + (it + 1) * HOUR_US) for it in range(4)]
+    pairs = [(little.run(hour), much.run(hour)) for hour in hours]
+    # The first of each warms up.
+    few, many = (min(costs, key=lambda it: it.seconds) for costs in zip(*pairs[1:], strict=True))
+    what = f"a batch of {AN_HOUR:,} events with {10 * EVENTS:,} behind it against {EVENTS:,}"
+    told = f"{many.seconds / few.seconds:.2f} × ({many.seconds:.1f} s against {few.seconds:.1f} s)"
+    measured.append((what, told, "1.3 × or less"))
+    measured.append(("its data files added and removed", f"{many.files} against {few.files}", "the same"))
+    again = little.run(hours[-1], again=True)
+    told = f"{again.seconds / few.seconds:.2f} × ({again.seconds:.1f} s, {again.files} files)"
+    measured.append(("the same batch once more with the same data", told, "0.5 × or less"))
+    measured.append(("from the last commit of a batch to the first of the next", f"{few.ready:.1f} s", ""))
+    measured.append(("bytes written for a byte of `windows`", f"{few.written / few.results:.1f}", ""))
