@@ -12,7 +12,7 @@ IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 help: ## tells what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## builds .venv with the `sash` command in it: a minute or two once, then nothing
+setup: ## builds .venv with the `sash` command in it: two or three minutes once, then nothing
 	@command -v $(PYTHON) > /dev/null || { echo "make setup: Sash runs on Python 3.11, and there is no $(PYTHON) on the PATH."; exit 1; }
 	@$(PYTHON) tools/set_up.py
 

@@ -69,8 +69,10 @@ def server_settings(address: str) -> dict[str, str]:
         "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        # Quoted, for a folder may have a blank in its name.
         "spark.driver.extraJavaOptions": " ".join(
-            [f"-Dlog4j2.configurationFile=file:{log_settings()}", *ready_classes()]
+            f'"{option}"'
+            for option in (f"-Dlog4j2.configurationFile={log_settings().as_uri()}", *ready_classes())
         ),
     }
     if jars and not address.startswith("local"):

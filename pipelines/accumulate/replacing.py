@@ -42,19 +42,19 @@ def changed(
     """
     state = [*part_columns(pipeline.aggregates), "event_count"]
     now = partials.select(
-        *pipeline.key, *bounds, F.struct(*state).alias("now"), _none(partials, state).alias("was")
+        *pipeline.key, *bounds, F.struct(*state).alias("_now"), _none(partials, state).alias("_was")
     )
     was = earlier.select(
-        *pipeline.key, *bounds, _none(partials, state).alias("now"), F.struct(*state).alias("was")
+        *pipeline.key, *bounds, _none(partials, state).alias("_now"), F.struct(*state).alias("_was")
     )
     paired = now.unionByName(was).groupBy(*pipeline.key, *bounds)
     # There is one of each at most.
     sides = paired.agg(
-        F.first("now", ignorenulls=True).alias("now"), F.first("was", ignorenulls=True).alias("was")
+        F.first("_now", ignorenulls=True).alias("_now"), F.first("_was", ignorenulls=True).alias("_was")
     )
     alike = F.lit(True)
     for name in state:
-        alike &= are_alike(F.col(f"now.{name}"), F.col(f"was.{name}"), kind=_type(partials, name))
+        alike &= are_alike(F.col(f"_now.{name}"), F.col(f"_was.{name}"), kind=_type(partials, name))
     return sides.agg(F.count_if(~alike).alias("changed"))
 
 

@@ -14,8 +14,10 @@ from typing import Protocol, cast
 from pyspark.sql import DataFrame
 
 from pipelines.checks.configurations import POSITION, Details, configurations
-from pipelines.checks.expectation import Expectation
+from pipelines.checks.expectation import Expectation, Suite
 from pipelines.checks.results import Result, observed_share
+from pipelines.checks.vocabulary import unknown_names
+from pipelines.errors import CorrectTheSpec
 
 SAMPLES = 10
 CAUSES = (re.compile(r"\[[A-Z0-9_.]{4,}\] .*"), re.compile(r"(?<=[.: ])\w+Exception: (?!.*Exception: ).*"))
@@ -50,6 +52,9 @@ def validate(candidates: DataFrame, expectations: Sequence[Expectation]) -> tupl
     """
     if not expectations:
         return ()
+    problems = unknown_names(Suite(expectations=tuple(expectations)))
+    if problems:
+        raise CorrectTheSpec("the expectations", problems)
     verdicts = _ask(candidates, [*expectations, HOW_MANY])
     is_empty = verdicts[len(expectations)].result.get("observed_value") == 0
     return tuple(

@@ -61,6 +61,6 @@ def _tell(paragraph: str, words: Sequence[str], *, arguments: Arguments | None) 
 def _secrets(arguments: Arguments | None) -> tuple[str, ...]:
     try:
         return () if arguments is None else secrets_of(load(Path(arguments.spec)))
-    except (SashError, OSError):
+    except (SashError, OSError, ValueError, ArithmeticError):
         # It is no spec, so it was not run and there is nothing in it that could be told.
         return ()

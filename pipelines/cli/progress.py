@@ -21,6 +21,12 @@ class Progress(Protocol):
     def done(self, report: Report) -> None: ...
 
 
+def tell_warnings(report: Report) -> None:
+    """A line for each expectation that failed and only warns."""
+    for line in report.warnings:
+        print(f"warning: {line}", file=sys.stderr, flush=True)
+
+
 class Lines:
     """A line per batch, and one per stage of it."""
 
@@ -29,6 +35,7 @@ class Lines:
 
     def done(self, report: Report) -> None:
         print(f"  {report.line}", flush=True)
+        tell_warnings(report)
 
 
 class Bars:
@@ -48,6 +55,8 @@ class Bars:
     def done(self, report: Report) -> None:
         self._done += 1
         self._tell(1)
+        for line in report.warnings:
+            self._bar.note(f"warning: {line}")
         if self._done == len(self._steps):
             self._bar.note(f"batch {self._batch}: {report.line}")
 

@@ -90,13 +90,20 @@ def requests_of(arguments: Arguments, batches: Sequence[Interval]) -> list[Reque
 
 
 def interrupted(arguments: Arguments, batch: Interval) -> Interrupted:
-    """What to say when somebody stops a batch by hand."""
+    """What to say when somebody stops a batch by hand.
+
+    `--final` and `--watermark` are for the last batch of a run.
+    """
+    until = getattr(arguments, "until", None)
+    is_last = until is None or instant_of(until, "--to") == batch.end_us
     place = f" --store {arguments.store}" if arguments.store else ""
     flags = "".join(
         f" --{name.replace('_', '-')}"
         for name in ("final", "replace", "ignore_lateness")
-        if getattr(arguments, name, False)
+        if getattr(arguments, name, False) and (is_last or name != "final")
     )
+    if is_last and getattr(arguments, "watermark", None) is not None:
+        flags += f" --watermark {arguments.watermark}"
     if getattr(arguments, "what", None) == "late":
         flags += " --ignore-lateness"
     return Interrupted(

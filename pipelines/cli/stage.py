@@ -5,6 +5,7 @@ from __future__ import annotations
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_turn, confirm_final, interval_of
 from pipelines.cli.place import pipeline_of, store_of
+from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import interrupted, requests_of
 from pipelines.cli.session import session_of
 from pipelines.errors import CorrectTheCall
@@ -29,7 +30,9 @@ def stage(arguments: Arguments) -> None:
     site = Site(session_of(arguments), store, pipeline)
     try:
         for source in sources:
-            print(run_stage(site, request, stage=arguments.stage, source=source).line, flush=True)
+            report = run_stage(site, request, stage=arguments.stage, source=source)
+            print(report.line, flush=True)
+            tell_warnings(report)
     except KeyboardInterrupt as error:
         raise interrupted(arguments, batch) from error
 

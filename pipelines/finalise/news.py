@@ -37,8 +37,8 @@ def counts_news(window: Window) -> bool:
 def frame_news(
     partials: DataFrame, last: DataFrame, *, pipeline: Pipeline, concerns: Sequence[Concern]
 ) -> DataFrame:
-    """The news of windows made of frames: key, `RESULT_BOUNDS`, `news`, a struct of the results of the news
-    alone, their `event_count`, and `since`, from when the news waits.
+    """The news of windows made of frames: key, `RESULT_BOUNDS`, `_news`, a struct of the results of the news
+    alone, their `event_count`, and `_since`, from when the news waits.
 
     `partials` are the partial frames under the windows concerned, with `CAME`.
     """
@@ -78,10 +78,10 @@ def session_news(
 
 def _standing(last: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The windows that are published, under names of their own."""
-    return last.where(F.col("last.kind") == "insert").select(
+    return last.where(F.col("_last.kind") == "insert").select(
         *[F.col(name).alias(f"{PUBLISHED}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)],
-        F.col("last.started_at").alias(f"{PUBLISHED}at"),
-        F.col("last.batch_end").alias(f"{PUBLISHED}batch_end"),
+        F.col("_last._started_at").alias(f"{PUBLISHED}at"),
+        F.col("_last.batch_end").alias(f"{PUBLISHED}batch_end"),
     )
 
 
@@ -94,14 +94,14 @@ def _news(given: DataFrame, pipeline: Pipeline) -> DataFrame:
         *RESULT_BOUNDS,
         *[F.when(is_news, F.col(part)).alias(part) for part in parts],
         F.when(is_news, F.col("event_count")).otherwise(F.lit(0)).alias("event_count"),
-        since.alias("since"),
+        since.alias("_since"),
     )
     states = fresh.groupBy(*pipeline.key, *RESULT_BOUNDS).agg(
-        *combine_columns(pipeline.aggregates, given.schema), F.min("since").alias("since")
+        *combine_columns(pipeline.aggregates, given.schema), F.min("_since").alias("_since")
     )
-    said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count", "since"]
+    said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count", "_since"]
     in_us = states.withColumns(
         {"window_start_us": F.unix_micros("window_start"), "window_end_us": F.unix_micros("window_end")}
     )
     results = finished(in_us.drop("window_start", "window_end"), pipeline)
-    return results.select(*pipeline.key, *RESULT_BOUNDS, F.struct(*said).alias("news"))
+    return results.select(*pipeline.key, *RESULT_BOUNDS, F.struct(*said).alias("_news"))

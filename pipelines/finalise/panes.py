@@ -33,10 +33,10 @@ def panes(
 
     Key, `RESULT_BOUNDS`, results, `event_count`, `kind`, `timing`, `pane_index`, three flags.
     """
-    both = _beside(finished(states, pipeline), last, what="last", pipeline=pipeline)
-    both = _beside(both, news, what="news", pipeline=pipeline)
+    both = _beside(finished(states, pipeline), last, what="_last", pipeline=pipeline)
+    both = _beside(both, news, what="_news", pipeline=pipeline)
     published = both.where(_publishes(both, pipeline, publication=publication))
-    rows = F.explode(_rows(pipeline, publication, with_news=news is not None)).alias("row")
+    rows = F.explode(_rows(pipeline, publication, with_news=news is not None)).alias("_row")
     exploded = published.select(
         *pipeline.key, *RESULT_BOUNDS, "timing", _next_index(pipeline).alias("_next_index"), rows
     )
@@ -44,7 +44,7 @@ def panes(
     return exploded.select(
         *pipeline.key,
         *RESULT_BOUNDS,
-        "row.*",
+        "_row.*",
         "timing",
         index.alias("pane_index"),
         (index == 0).alias("is_first"),
@@ -56,7 +56,7 @@ def panes(
 def _beside(rows: DataFrame, others: DataFrame | None, *, what: str, pipeline: Pipeline) -> DataFrame:
     """The rows with what is known of the same windows."""
     if others is None:
-        return rows.withColumn(what, F.lit(None).cast("struct<event_count: bigint, since: timestamp>"))
+        return rows.withColumn(what, F.lit(None).cast("struct<event_count: bigint, _since: timestamp>"))
     same = [rows[name].eqNullSafe(others[name]) for name in (*pipeline.key, *RESULT_BOUNDS)]
     joined = rows.join(others, on=reduce(lambda one, other: one & other, same), how="left")
     return joined.select(rows["*"], others[what])
@@ -73,7 +73,7 @@ def _publishes(both: DataFrame, pipeline: Pipeline, *, publication: Publication)
 
 def _next_index(pipeline: Pipeline) -> Column:
     """The index of the next pane; a session that was retracted begins anew."""
-    following = F.col("last.pane_index") + 1
+    following = F.col("_last.pane_index") + 1
     names = [window.name for window in session_windows(pipeline)]
     if not names:
         return following
@@ -82,10 +82,10 @@ def _next_index(pipeline: Pipeline) -> Column:
 
 
 def _has_changed(both: DataFrame, pipeline: Pipeline) -> Column:
-    unlike = ~F.col("event_count").eqNullSafe(F.col("last.event_count"))
+    unlike = ~F.col("event_count").eqNullSafe(F.col("_last.event_count"))
     for aggregate in pipeline.aggregates:
         kind = both.schema[aggregate.name].dataType
-        unlike |= ~are_alike(F.col(aggregate.name), F.col(f"last.{aggregate.name}"), kind=kind)
+        unlike |= ~are_alike(F.col(aggregate.name), F.col(f"_last.{aggregate.name}"), kind=kind)
     return unlike
 
 
@@ -93,10 +93,10 @@ def _rows(pipeline: Pipeline, publication: Publication, *, with_news: bool) -> C
     """The rows of one publication, in order: the retract of what was published, and the insert."""
     said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count"]
     insert = F.struct(*said, F.lit("insert").alias("kind"))
-    retract = F.struct(*[F.col(f"last.{name}").alias(name) for name in said], F.lit("retract").alias("kind"))
+    retract = F.struct(*[F.col(f"_last.{name}").alias(name) for name in said], F.lit("retract").alias("kind"))
     retracts = F.lit(publication.restated) | _is_of(pipeline, "retracting")
     if with_news:
-        news = F.struct(*[F.col(f"news.{name}").alias(name) for name in said], F.lit("insert").alias("kind"))
+        news = F.struct(*[F.col(f"_news.{name}").alias(name) for name in said], F.lit("insert").alias("kind"))
         insert = F.when(is_published() & _is_of(pipeline, "discarding"), news).otherwise(insert)
     return F.array_compact(
         F.array(F.when(is_published() & retracts, retract), F.when(F.col("event_count") > 0, insert))

@@ -21,11 +21,11 @@ def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication)
     retracted = stands.select(
         *pipeline.key,
         *RESULT_BOUNDS,
-        "last",
+        "_last",
         F.when(was_due(pipeline.windows, publication), F.lit("LATE"))
         .otherwise(F.lit("EARLY"))
         .alias("timing"),
-        (F.col("last.pane_index") + 1).alias("pane_index"),
+        (F.col("_last.pane_index") + 1).alias("pane_index"),
         publication.is_final(pipeline).alias("is_final"),
     )
     return as_panes(retracted, pipeline, restated=True)
@@ -34,5 +34,5 @@ def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication)
 def as_if_taken_back(last: DataFrame, *, publication: Publication) -> DataFrame:
     """What was last published, where nothing of the old shapes stands any more."""
     is_old = F.col("window").isin(list(publication.reshaped))
-    kind = F.when(is_old, F.lit("retract")).otherwise(F.col("last.kind"))
-    return last.withColumn("last", F.col("last").withField("kind", kind))
+    kind = F.when(is_old, F.lit("retract")).otherwise(F.col("_last.kind"))
+    return last.withColumn("_last", F.col("_last").withField("kind", kind))

@@ -47,16 +47,16 @@ def bounds(pipeline: Pipeline) -> list[Column]:
 def last_published(panes: DataFrame, pipeline: Pipeline, *, runs: DataFrame) -> DataFrame:
     """Per window that was ever published.
 
-    Key, `RESULT_BOUNDS`, `last`, a struct of what its last pane said, the end of its batch and when its run
+    Key, `RESULT_BOUNDS`, `_last`, a struct of what its last pane said, the end of its batch and when its run
     started. A session that was retracted may come back with a lower index, so `runs` tell what came last.
     """
     said = [aggregate.name for aggregate in pipeline.aggregates]
     run = ["batch_start", "batch_end", "revision"]
-    started = F.broadcast(runs.select(*run, "started_at"))
+    started = F.broadcast(runs.select(*run, F.col("started_at").alias("_started_at")))
     panes = panes.join(started, on=run, how="left")
-    pane = F.struct(*said, "event_count", "kind", "pane_index", "batch_end", "started_at")
-    order = [F.col("started_at"), F.col("pane_index"), (F.col("kind") == "insert").alias("inserts")]
-    return panes.groupBy(*pipeline.key, *RESULT_BOUNDS).agg(F.max_by(pane, F.struct(*order)).alias("last"))
+    pane = F.struct(*said, "event_count", "kind", "pane_index", "batch_end", "_started_at")
+    order = [F.col("_started_at"), F.col("pane_index"), (F.col("kind") == "insert").alias("inserts")]
+    return panes.groupBy(*pipeline.key, *RESULT_BOUNDS).agg(F.max_by(pane, F.struct(*order)).alias("_last"))
 
 
 def with_values(last: DataFrame, values: DataFrame, *, pipeline: Pipeline) -> DataFrame:
@@ -72,10 +72,10 @@ def with_values(last: DataFrame, values: DataFrame, *, pipeline: Pipeline) -> Da
     joined = last.join(whole, on=reduce(and_, same), how="left")
     fields = [
         F.when(F.col("_whole").isNotNull(), F.col(f"_whole.{name}"))
-        .otherwise(F.col(f"last.{name}"))
+        .otherwise(F.col(f"_last.{name}"))
         .alias(name)
         for name in said
     ]
-    others = ("kind", "pane_index", "batch_end", "started_at")
-    told = F.struct(*fields, *[F.col(f"last.{name}").alias(name) for name in others])
-    return joined.select(*place, told.alias("last"))
+    others = ("kind", "pane_index", "batch_end", "_started_at")
+    told = F.struct(*fields, *[F.col(f"_last.{name}").alias(name) for name in others])
+    return joined.select(*place, told.alias("_last"))

@@ -39,7 +39,7 @@ def retracted_sessions(
     events with none, which a restatement has emptied.
     """
     names = [window.name for window in session_windows(pipeline)]
-    stood = last.where(F.col("window").isin(names) & (F.col("last.kind") == "insert"))
+    stood = last.where(F.col("window").isin(names) & (F.col("_last.kind") == "insert"))
     if publication.kept_from_us is not None:
         # What retention has let go is no more among the sessions, and stands.
         stood = stood.where(F.unix_micros("window_end") > F.lit(publication.kept_from_us))
@@ -54,11 +54,11 @@ def retracted_sessions(
     emptied = _emptied(gone, now, partials=of_apart, pipeline=pipeline).select(
         *pipeline.key,
         *RESULT_BOUNDS,
-        "last",
+        "_last",
         F.when(was_due(session_windows(pipeline), publication), F.lit("LATE"))
         .otherwise(F.lit("EARLY"))
         .alias("timing"),
-        (F.col("last.pane_index") + 1).alias("pane_index"),
+        (F.col("_last.pane_index") + 1).alias("pane_index"),
         F.lit(False).alias("is_final"),
     )
     return as_panes(brought.unionByName(emptied), pipeline, restated=publication.restated)
@@ -75,13 +75,13 @@ def _replaced(panes: DataFrame, gone: DataFrame, *, partials: DataFrame, pipelin
     pairs = gone.join(new, on=_overlap(NEW, pipeline), how="inner")
     replaced = _sharing(pairs, partials, pipeline=pipeline).groupBy(*pipeline.key, *RESULT_BOUNDS)
     bringing = F.min_by(F.struct(f"{NEW}timing", f"{NEW}is_final"), f"{NEW}window_start")
-    return replaced.agg(F.first("last").alias("last"), bringing.alias("by")).select(
+    return replaced.agg(F.first("_last").alias("_last"), bringing.alias("_by")).select(
         *pipeline.key,
         *RESULT_BOUNDS,
-        "last",
-        F.col(f"by.{NEW}timing").alias("timing"),
+        "_last",
+        F.col(f"_by.{NEW}timing").alias("timing"),
         F.lit(0).alias("pane_index"),
-        F.col(f"by.{NEW}is_final").alias("is_final"),
+        F.col(f"_by.{NEW}is_final").alias("is_final"),
     )
 
 
@@ -98,7 +98,7 @@ def as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> Dat
     return retracted.select(
         *pipeline.key,
         *RESULT_BOUNDS,
-        *[F.col(f"last.{name}").alias(name) for name in said],
+        *[F.col(f"_last.{name}").alias(name) for name in said],
         F.lit("retract").alias("kind"),
         "timing",
         F.col("pane_index").cast("int").alias("pane_index"),

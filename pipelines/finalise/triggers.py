@@ -18,13 +18,13 @@ from pipelines.windows import merges
 
 def is_published() -> Column:
     """Whether what was last said of a window is a value, and not that it is gone."""
-    return F.coalesce(F.col("last.kind") == "insert", F.lit(False))
+    return F.coalesce(F.col("_last.kind") == "insert", F.lit(False))
 
 
 def fires(pipeline: Pipeline, publication: Publication) -> Column:
     """Whether a window publishes, in a batch that restates nothing.
 
-    Rows have `timing`, `CLOSES`, `TOUCHED`, `event_count`, `last` and `news` (null where it is not counted).
+    Rows have `timing`, `CLOSES`, `TOUCHED`, `event_count`, `_last` and `_news` (null where not counted).
     """
     of_windows = [
         (F.col("window") == window.name) & _fires(window, publication) for window in pipeline.windows
@@ -51,7 +51,7 @@ def _fires(window: Window, publication: Publication) -> Column:
 
 
 def _has_news(window: Window, *, is_counted: bool) -> Column:
-    has_rows = F.coalesce(F.col("news.event_count") > 0, F.lit(False)) if is_counted else F.col(TOUCHED)
+    has_rows = F.coalesce(F.col("_news.event_count") > 0, F.lit(False)) if is_counted else F.col(TOUCHED)
     # New bounds are news by themselves.
     is_new = ~is_published() if merges(window.shape) or not is_counted else F.lit(False)
     return has_rows | is_new
@@ -62,9 +62,9 @@ def _trigger(trigger: Trigger, has_news: Column, *, publication: Publication) ->
         case EachBatch():
             return has_news
         case Rows():
-            return F.coalesce(F.col("news.event_count") >= F.lit(trigger.rows), F.lit(False))
+            return F.coalesce(F.col("_news.event_count") >= F.lit(trigger.rows), F.lit(False))
         case Every():
-            waited_us = F.lit(publication.batch_end_us) - F.unix_micros("news.since")
+            waited_us = F.lit(publication.batch_end_us) - F.unix_micros("_news._since")
             return has_news & F.coalesce(waited_us >= F.lit(trigger.every_us), F.lit(False))
         case _:
             assert_never(trigger)

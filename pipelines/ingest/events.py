@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from pipelines.ingest.read import UNREADABLE
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
 from pipelines.spec import Source
+from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
 
 EVENT_US = "_event_us"
 ARRIVAL_US = "_arrival_us"
@@ -71,12 +72,22 @@ def select_columns(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def columns_as_read(selected: DataFrame, source: Source) -> list[str]:
-    """The names of the source's columns, less those that `select` renamed."""
+    """The names of the source's columns, less those that no table can have and that `select` renamed."""
     renamed = {
         sql.strip().strip("`").lower() for name, sql in source.select if sql.strip().lower() != name.lower()
     }
     extra = {name for name, _ in source.select}
-    return [name for name in selected.columns if name in extra or name.lower() not in renamed]
+    return [
+        name
+        for name in selected.columns
+        if name in extra or name.lower() not in renamed or _may_be_kept(name.lower())
+    ]
+
+
+def _may_be_kept(name: str) -> bool:
+    """Whether a table can have a column of this name beside Sash's own."""
+    is_legal = not any(character in ILLEGAL for character in name)
+    return is_legal and not name.startswith("_") and name not in LATE_EVENT_COLUMNS
 
 
 def unreadable(events: DataFrame) -> Column:
@@ -86,8 +97,15 @@ def unreadable(events: DataFrame) -> Column:
     """
     own = (UNREADABLE, *DEFAULT_EVENT_COLUMNS, "_raw_event_us")
     others = [name for name in events.columns if name not in own]
-    parsed = F.hash(*others) >= F.lit(-(2**31)) if others else F.lit(True)
+    read = [_hashable(events, name) for name in others]
+    parsed = F.hash(*read) >= F.lit(-(2**31)) if others else F.lit(True)
     return parsed & F.col(UNREADABLE).isNotNull()
+
+
+def _hashable(events: DataFrame, name: str) -> Column:
+    # Spark gives no hash of a map, nor of what holds one.
+    kind = events.schema[name].dataType.simpleString()
+    return F.to_json(F.struct(F.col(name))) if "map<" in kind or "variant" in kind else F.col(name)
 
 
 def _built_in_rules(events: DataFrame, source: Source) -> dict[str, Column]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.intervals import Interval
+from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.spec.model import Source
 
 
@@ -55,7 +55,8 @@ def advance(
         for progress in before
     }
     for one in seen:
-        times = (one.newest_event_us, one.newest_arrival_us, one.newest_event_us - source.max_disorder_us)
+        reached_us = max(EARLIEST_US, one.newest_event_us - source.max_disorder_us)
+        times = (one.newest_event_us, one.newest_arrival_us, reached_us)
         known = newest.get(one.substream, times)
         newest[one.substream] = (max(times[0], known[0]), max(times[1], known[1]), max(times[2], known[2]))
     return [

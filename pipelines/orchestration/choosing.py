@@ -13,6 +13,8 @@ from pathlib import Path
 
 from airflow.sdk import PokeReturnValue, get_current_context
 
+from pipelines.errors import CorrectTheCall
+from pipelines.intervals import Interval, from_us
 from pipelines.orchestration.batches import batch_of, data_interval, hand_on
 from pipelines.orchestration.params import read_wishes
 from pipelines.orchestration.waiting import obstacle
@@ -32,7 +34,7 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     wishes = read_wishes(context["params"], others=others)
     interval = data_interval(run.run_type, run.data_interval_start, end=run.data_interval_end)
     rows = read_ledger(store_of(pipeline, store), pipeline.name)
-    batch = batch_of(wishes, interval, pipeline=pipeline, following=lambda: next_batch(rows, pipeline))
+    batch = batch_of(wishes, interval, pipeline=pipeline, following=lambda: ended(next_batch(rows, pipeline)))
     earlier = context["ti"].get_previous_dagrun(state="running") if interval is not None else None
     found = obstacle(
         batch,
@@ -45,6 +47,16 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
         return PokeReturnValue(is_done=False)
     log.info("batch %s of pipeline %s", batch, pipeline.name)
     return PokeReturnValue(is_done=True, xcom_value=hand_on(batch, wishes))
+
+
+def ended(batch: Interval) -> Interval:
+    """The batch, if no row can arrive for it any more. Raises `CorrectTheCall` if it goes on."""
+    if from_us(batch.end_us) > datetime.now(UTC):
+        raise CorrectTheCall(
+            f"the next batch, {batch}, has not ended yet: rows still arrive for it. Trigger the DAG after "
+            "that, or with `from` and `to` to run it all the same"
+        )
+    return batch
 
 
 def store_of(pipeline: Pipeline, store: str | None) -> str:

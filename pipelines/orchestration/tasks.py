@@ -113,6 +113,8 @@ class BatchTasks:
         with stage_work.at_work(pipeline, opened, **place) as (site, request):
             report = stage_work.run_stage(site, request, stage=stage, source=source)
         log.info(report.line)
+        for line in report.warnings:
+            log.warning(line)
         return dict(report.counts)
 
     def _spark(self) -> str:

@@ -40,7 +40,8 @@ def obstacle(
         return None
     if pending is None:
         return None if earlier is None else f"the earlier run {earlier} is at work"
-    if pending.status != "running" and waited > PATIENCE:
+    # Of an earlier run that is alive the tasks are tried again, and that may be what it waits for.
+    if pending.status != "running" and earlier is None and waited > PATIENCE:
         raise WaitForTheBatch(
             f"batch {batch} cannot start: batch {pending.batch} is unfinished (its status is "
             f"{pending.status}), and has been for {waited.total_seconds() / 60:.0f} minutes. Clear the "

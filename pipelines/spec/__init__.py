@@ -34,7 +34,7 @@ from pipelines.spec.model import (
 )
 from pipelines.spec.parse import load
 from pipelines.spec.paths import expand_paths
-from pipelines.spec.secret_values import hide, secrets_of
+from pipelines.spec.secret_values import hide, secrets_in, secrets_of
 
 __all__ = [
     "Aggregate",
@@ -67,6 +67,7 @@ __all__ = [
     "load",
     "parse_duration",
     "parse_instant",
+    "secrets_in",
     "secrets_of",
     "show_duration",
     "state_fingerprint",

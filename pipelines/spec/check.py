@@ -125,24 +125,28 @@ def warnings(pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def _warnings(pipeline: Pipeline) -> Iterator[str]:
-    slidings = {window.name: window.shape for window in pipeline.windows if isinstance(window.shape, Sliding)}
-    if slidings:
-        shortest_us, length_us = min(shape.size_us for shape in slidings.values()), frame_us(pipeline)
-        if length_us < TINY * shortest_us:
-            yield (
-                f"frames are {show_duration(length_us)} long, tiny beside the shortest window of "
-                f"{show_duration(shortest_us)}: sizes, steps and offsets share no longer divisor"
-            )
-    for name, shape in slidings.items():
-        if shape.size_us > MOST_STEPS * shape.step_us:
+    yield from _tiny_frames(pipeline, time="event")
+    yield from _tiny_frames(pipeline, time="arrival")
+    for name, shape in ((window.name, window.shape) for window in pipeline.windows):
+        if isinstance(shape, Sliding | Cumulate) and shape.size_us > MOST_STEPS * shape.step_us:
             steps = shape.size_us // shape.step_us
             yield f"window `{name}` takes {steps:,} steps a size: every event is in as many windows"
-        if shape.step_us > shape.size_us:
+        if isinstance(shape, Sliding) and shape.step_us > shape.size_us:
             yield f"window `{name}` has a step longer than its size: events between windows are in none"
     if any(isinstance(window.shape, Global) for window in pipeline.windows):
         for aggregate in pipeline.aggregates:
             if aggregate.op == "collect_list":
                 yield f"aggregate `{aggregate.name}` collects every event of all time in a global window"
+
+
+def _tiny_frames(pipeline: Pipeline, *, time: Literal["event", "arrival"]) -> Iterator[str]:
+    shapes = [window.shape for window in pipeline.windows if window.time == time]
+    sizes_us = [shape.size_us for shape in shapes if isinstance(shape, Sliding | Cumulate)]
+    if sizes_us and frame_us(pipeline, time=time) < TINY * min(sizes_us):
+        yield (
+            f"frames are {show_duration(frame_us(pipeline, time=time))} long, tiny beside the shortest "
+            f"window of {show_duration(min(sizes_us))}: sizes, steps and offsets share no longer divisor"
+        )
 
 
 def _line(document: Fields, section: str, *, name: str) -> int:

@@ -30,7 +30,8 @@ AT_MOST = re.compile(r"([0-9]+)\s*(month|year)s?")
 
 ONE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]+)")
 ISO = re.compile(
-    r"P(?:([0-9.]+)W)?(?:([0-9.]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?", re.IGNORECASE
+    r"P(?:{0}W)?(?:{0}D)?(?:T(?:{0}H)?(?:{0}M)?(?:{0}S)?)?".replace("{0}", r"([0-9]+(?:\.[0-9]+)?)"),
+    re.IGNORECASE,
 )
 ALLOWED = "allowed is like `30 minutes`, `1 hour 30 min`, `7 d` or ISO 8601 `PT1H30M`"
 

@@ -7,6 +7,8 @@ RESULT_COLUMNS = BATCH_COLUMNS | {
     *("grid", "frame_start", "frame_end", "event_count", "source"),
     *("window", "window_start", "window_end", "kind", "timing", "pane_index"),
     *("is_first", "is_final", "restated", "revision", "closes_at"),
+    # Bounds as they are while windows are put together.
+    *("start_us", "end_us", "window_start_us", "window_end_us"),
 }
 """What a key or a result may not be called."""
 

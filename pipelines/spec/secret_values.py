@@ -8,11 +8,15 @@ from collections.abc import Iterable, Sequence
 from pipelines.spec.model import Pipeline
 
 NAMED = re.compile(
-    r"pass(word|wd|phrase)|secret|token|credential|(access|api|account|private).?key|sas\b", re.I
+    r"pass(word|wd|phrase)|\bpwd\b|secret|token|credential|(access|api|account|private).?key|sas\b", re.I
 )
 """Options whose value is a secret, by their name."""
-IN_ADDRESS = re.compile(r"(?:://[^/\s:@]*:|(?:password|pwd|token|secret)=)([^@\s;&]+)", re.I)
-"""A secret inside an address: `scheme://user:secret@host`, or `…?password=secret`."""
+IN_ADDRESS = (
+    re.compile(r"://[^/\s:@]*:([^@\s/]+)@"),
+    re.compile(r":thin:[^/\s@]+/([^@\s]+)@"),
+    re.compile(r"(?:password|pwd|token|secret|accesskey|accountkey)=(\"[^\"]+\"|[^@\s;&\"`]+)", re.I),
+)
+"""A secret inside an address: `scheme://user:secret@host`, `…:thin:user/secret@host`, `…?password=secret`."""
 HIDDEN = "***"
 
 
@@ -22,9 +26,14 @@ def secrets_of(pipeline: Pipeline) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda secret: (-len(secret), secret)))
 
 
+def secrets_in(text: str) -> tuple[str, ...]:
+    """What looks like a secret inside the addresses of a text, the longest first."""
+    return tuple(sorted({it for form in IN_ADDRESS for it in form.findall(text)}, key=len, reverse=True))
+
+
 def hide(text: str, secrets: Iterable[str]) -> str:
-    """The text with stars where a secret stood."""
-    for secret in secrets:
+    """The text with stars where a secret stood: one that is known, or one in an address."""
+    for secret in (*secrets, *secrets_in(text)):
         text = text.replace(secret, HIDDEN)
     return text
 
@@ -35,4 +44,4 @@ def _secrets(addresses: Sequence[str | None], options: Iterable[tuple[str, str]]
             yield value
         addresses = (*addresses, value)
     for address in addresses:
-        yield from IN_ADDRESS.findall(address or "")
+        yield from secrets_in(address or "")

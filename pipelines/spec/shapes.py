@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal, cast
 
-from pipelines.spec.durations import parse_duration, show_duration
+from pipelines.spec.durations import ISO, parse_duration, show_duration
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import (
     Cumulate,
@@ -131,7 +131,7 @@ def _tumbling(fields: Fields) -> Shape | None:
         size is not None
         and isinstance(size.value, str)
         and size.value.isidentifier()
-        and size.value[0] != "P"
+        and not ISO.fullmatch(size.value)
     ):
         return PerElement(column=size.value, offset_us=offset_us)
     size_us = fields.duration("tumbling", positive=True)

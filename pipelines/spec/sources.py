@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import EventId, Source
 from pipelines.spec.paths import path_problems
+from pipelines.spec.secret_values import hide
 from pipelines.spec.yaml import Located
 
 TEXT_FORMATS = ("csv", "json")
@@ -89,7 +90,7 @@ def _path(fields: Fields, format_: str) -> str | None:
     if path is not None and format_ in WITHOUT_PATH:
         fields.refuse(
             located,
-            f"found `{path}`; allowed is none: {format_} is told by options where to read",
+            f"found `{hide(path, ())}`; allowed is none: {format_} is told by options where to read",
             name="path",
         )
     for problem in path_problems(path or ""):

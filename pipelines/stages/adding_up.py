@@ -24,7 +24,8 @@ BOUNDS = ("window", "window_start", "window_end")
 
 def hold_to_panes(work: Work) -> None:
     """Write into `checks` how many windows differ from their panes. Raises `RunAgain` if any does."""
-    key = ", ".join(f'"{name}"' for name in (*work.pipeline.key, *BOUNDS))
+    names = [name.replace('"', '""') for name in (*work.pipeline.key, *BOUNDS)]
+    key = ", ".join(f'"{name}"' for name in names)
     told, differing = _compared(work, key)
     found = f"{differing:,} of {told:,} windows differ"
     row = CheckRow(
@@ -56,10 +57,10 @@ def _compared(work: Work, key: str) -> tuple[int, int]:
     """How many windows the run has published, and how many of them are not as they should be."""
     last = f"""
         SELECT {key}, kind, event_count FROM (
-            SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY pane_index DESC, kind) AS place
+            SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY pane_index DESC, kind) AS _place
             FROM panes
             WHERE {on_days_of(work.batch)} AND {is_this(work.run)} AND {_is_one_of(_looked_at(work))})
-        WHERE place = 1"""
+        WHERE _place = 1"""
     told, near, stands = _where_they_stand(work, last)
     if not told:
         return 0, 0
@@ -70,8 +71,8 @@ def _compared(work: Work, key: str) -> tuple[int, int]:
         sql=f"""
         SELECT count(*) AS differing FROM (
             SELECT {key} FROM (
-                SELECT {key}, 1 AS told, 0 AS is_mine, 0 AS found,
-                    CASE WHEN kind = 'insert' AND NOT {is_summed} THEN event_count ELSE 0 END AS wanted
+                SELECT {key}, 1 AS _told, 0 AS _is_mine, 0 AS _found,
+                    CASE WHEN kind = 'insert' AND NOT {is_summed} THEN event_count ELSE 0 END AS _wanted
                 FROM ({last})
                 UNION ALL
                 SELECT {key}, 0, 0, 0, CASE WHEN kind = 'insert' THEN event_count ELSE -event_count END
@@ -80,7 +81,7 @@ def _compared(work: Work, key: str) -> tuple[int, int]:
                 SELECT {key}, 0, CASE WHEN {is_this(work.run)} THEN 1 ELSE 0 END, event_count, 0
                 FROM windows WHERE {_is_one_of(_looked_at(work))} AND {stands})
             GROUP BY {key}
-            HAVING CASE WHEN max(told) = 1 THEN sum(wanted) <> sum(found) ELSE max(is_mine) = 1 END)""",
+            HAVING CASE WHEN max(_told) = 1 THEN sum(_wanted) <> sum(_found) ELSE max(_is_mine) = 1 END)""",
     )
     return told, int(differing["differing"][0].as_py())
 

@@ -29,7 +29,7 @@ from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import standing_near, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
-from pipelines.store.ledger import finished_stages
+from pipelines.store.ledger import finished_stages, stages_before
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import Instant, is_batch
 from pipelines.store.writes import Place, days_of, merge
@@ -109,9 +109,14 @@ def _reached(areas: DataFrame) -> str:
 
 
 def accumulated(work: Work) -> Counts:
-    """The sums of all sources' counts. Raises `CorrectTheCall` if a source has not been accumulated."""
+    """The sums of all sources' counts. Raises `CorrectTheCall` if a source has not been accumulated.
+
+    What was accumulated for a batch that has run stands, until it is accumulated again.
+    """
     done = {
-        one.source: one.counts for one in finished_stages(work.tables, work.run) if one.stage == "accumulate"
+        one.source: one.counts
+        for one in (*stages_before(work.tables, work.run), *finished_stages(work.tables, work.run))
+        if one.stage == "accumulate"
     }
     missing = [source.name for source in work.pipeline.sources if source.name not in done]
     if missing:

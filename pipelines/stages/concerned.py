@@ -189,7 +189,7 @@ def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
         # Where lateness is ignored closed windows too take what comes.
         restated=opening.restated or work.request.ignore_lateness,
     )
-    if kept_us is None or not (is_new or opening.restated):
+    if kept_us is None or not (is_new or opening.restated or work.request.ignore_lateness):
         return concern
     # Of windows that reach further back some frames are gone: what was published of them stands.
     whole_us = kept_us + concern.size_us

@@ -26,6 +26,7 @@ from pipelines.checks import (
     sample_rows,
     stop_message,
     validate,
+    warning,
 )
 from pipelines.errors import LookAtTheData
 from pipelines.ingest import RowRule, passes
@@ -81,6 +82,7 @@ def _conclude(
         folder=docs_folder(work.site),
         at_us=now_us(),
     )
+    work.warned.extend(f"{stage}: {warning(it)}; all results: {page}" for it in failed(results, "warn"))
     stopping = failed(results, "stop")
     if stopping:
         samples = {result.expectation: as_text(sample_rows(candidates(), result)) for result in stopping}

@@ -21,9 +21,10 @@ from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
-from pipelines.store.ledger import Run, close_run, finished_stages, forget, now_us, still_mine
+from pipelines.store.ledger import Run, close_run, finished_stages, forget, noted, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.sql import is_batch, on_days_of
+from pipelines.store.tables import Folder
 from pipelines.store.writes import Place, days_of, merge
 from pipelines.windows import closes_us
 
@@ -49,7 +50,7 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     whole = {name: counts[name] for name in FATES} | {"panes": panes, "windows": windows}
     still_mine(work.tables, work.run)
     row = _final_row(work, fingerprint, counts=whole)
-    if _changed_nothing(work.run, row):
+    if _changed_nothing(work.tables, work.run, row=row):
         take_back(work)
         forget(work.tables, work.run)
     else:
@@ -83,9 +84,9 @@ def added_up(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
     results = [aggregate.name for aggregate in pipeline.aggregates]
     said = (*results, "event_count", "kind", "timing", "pane_index", "batch_start", "batch_end", "revision")
     order = F.struct(F.col("pane_index"), (F.col("kind") == "insert").alias("inserts"))
-    last = panes.groupBy(*bounds).agg(F.max_by(F.struct(*said), order).alias("last"))
-    stands = F.when(F.col("last.kind") == "insert", F.col("last.event_count")).otherwise(F.lit(0))
-    others = [F.col(f"last.{name}").alias(name) for name in said if name not in ("event_count", "kind")]
+    last = panes.groupBy(*bounds).agg(F.max_by(F.struct(*said), order).alias("_last"))
+    stands = F.when(F.col("_last.kind") == "insert", F.col("_last.event_count")).otherwise(F.lit(0))
+    others = [F.col(f"_last.{name}").alias(name) for name in said if name not in ("event_count", "kind")]
     return last.select(*bounds, *others, stands.alias("event_count"), _closes_at(pipeline).alias("closes_at"))
 
 
@@ -122,10 +123,10 @@ def _final_row(work: Work, fingerprint: str, *, counts: Counts) -> LedgerRow:
     )
 
 
-def _changed_nothing(run: Run, row: LedgerRow) -> bool:
+def _changed_nothing(store: Folder, run: Run, *, row: LedgerRow) -> bool:
     """Whether a batch that had run was run again with the same outcome."""
     before = run.opening.before
-    if before is None or row.panes:
+    if before is None or row.panes or noted(store, run, name="changed"):
         return False
     names = (*FATES, "watermark_after_us")
     return all(getattr(before, name) == getattr(row, name) for name in names)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.errors import AnalysisException
@@ -31,12 +31,14 @@ from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.store import small
 from pipelines.store.attempts import OPENING
-from pipelines.store.ledger import Done, Run, finish_stage, mark, open_run, read_rows
+from pipelines.store.ledger import Done, Run, finish_stage, finished_stages, forget, mark, open_run, read_rows
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.retention import kept_from_us
 from pipelines.store.tables import ATTEMPTS, RUNS
 
+OF_STATES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
+"""The tables whose columns follow from key and aggregates: of one type for as long as they are kept."""
 STAGES = ("accumulate", "combine", "finalise", "publish")
 
 
@@ -55,6 +57,7 @@ def run_stage(site: Site, request: Request, *, stage: str, source: str | None = 
     if stage == "accumulate":
         _source(site.pipeline, source)
     work = Work(site, request, _open(site, request, stage=stage, source=source))
+    _refuse_too_early(work, stage)
     return _run_one(work, stage, source=source)
 
 
@@ -83,6 +86,20 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     return open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
 
 
+def _refuse_too_early(work: Work, stage: str) -> None:
+    """Raise `CorrectTheCall` where a stage before this one has not run since what comes before that one did.
+
+    A run of which nothing has been done yet is taken back then, so that no other batch waits for it.
+    """
+    done = {one.stage for one in finished_stages(work.tables, work.run)}
+    for position, needed in enumerate(STAGES[: STAGES.index(stage)]):
+        is_as_before = work.run.opening.before is not None and not done.intersection(STAGES[:position])
+        if needed not in done and not is_as_before:
+            if not done:
+                forget(work.tables, work.run)
+            raise CorrectTheCall(f"batch {work.batch}: the stage {needed} has not run; run it before {stage}")
+
+
 def _refuse_beyond_retention(pipeline: Pipeline, opening: Opening) -> None:
     kept_us = kept_from_us(pipeline, watermark_us=opening.in_force_us, newest_end_us=opening.newest_end_us)
     if opening.restated and kept_us is not None and opening.batch.end_us <= kept_us:
@@ -102,12 +119,24 @@ def _prepare(site: Site, *, is_empty: bool) -> None:
         raise CorrectTheSpec(site.pipeline.path.name, problems)
     for table, columns in shapes_of(site).tables().items():
         small.create(site.tables, table, columns=columns)
-        if is_empty and small.differs(site.tables, table, columns=columns):
+        unlike = small.differing(site.tables, table, columns=columns)
+        if is_empty and unlike:
             small.recreate(site.tables, table, columns=columns)
+        elif unlike and table in OF_STATES:
+            raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, unlike)))
+
+
+def _retyped(table: str, unlike: Mapping[str, tuple[str | None, str | None]]) -> Iterator[str]:
+    for name, (stored, wanted) in unlike.items():
+        yield (
+            f"`{name}` is {stored or 'no column'} in the table {table}, and would be {wanted or 'none'} now: "
+            "cast it in `select` to what it was, or compute all anew with --rebuild"
+        )
 
 
 def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
     started = time.monotonic()
+    work.warned.clear()
     accumulating = _source(work.pipeline, source) if stage == "accumulate" else None
     with _marked(work), evaluated(work, source=accumulating):
         counts = _do(work, stage, source=source)
@@ -117,7 +146,9 @@ def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
             finish_stage(work.tables, work.run, done=done)
     seconds = time.monotonic() - started
     line = line_of(stage, source=source, counts=counts, seconds=seconds)
-    return Report(stage=stage, source=source, counts=counts, seconds=seconds, line=line)
+    return Report(
+        stage=stage, source=source, counts=counts, seconds=seconds, line=line, warnings=tuple(work.warned)
+    )
 
 
 def _do(work: Work, stage: str, *, source: str | None) -> dict[str, int]:

@@ -67,13 +67,14 @@ class Site:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What one stage did, and the line that a log shows of it."""
+    """What one stage did, the line that a log shows of it, and the expectations that failed and only warn."""
 
     stage: str
     source: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     line: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,8 @@ class Work:
     site: Site
     request: Request
     run: Run
+    warned: list[str] = field(default_factory=list)
+    """What the gates have found that does not stop the run."""
 
     @property
     def tables(self) -> Store:

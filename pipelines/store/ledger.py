@@ -116,9 +116,19 @@ def noted(store: Folder, run: Run, *, name: str) -> int:
     return sum(one.counts.get(name, 0) for one in of_run if one.what == "noted")
 
 
+def stages_before(store: Folder, run: Run) -> list[Attempt]:
+    """What was done at each stage and source when the batch last ran; nothing if it has not."""
+    before = run.opening.before
+    return [] if before is None else _finished(store, run.batch, revision=before.revision)
+
+
 def finished_stages(store: Folder, run: Run) -> list[Attempt]:
     """What the newest attempt at each stage and source of the run did."""
-    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
+    return _finished(store, run.batch, revision=run.revision)
+
+
+def _finished(store: Folder, batch: Interval, *, revision: int) -> list[Attempt]:
+    of_run = [one for one in attempts.read(store) if one.is_of(batch, revision)]
     return list({(one.stage, one.source): one for one in of_run if one.what == "finished"}.values())
 
 

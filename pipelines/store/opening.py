@@ -69,10 +69,10 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     before = [row for row in published if row.batch.end_us <= batch.start_us]
     after = [row for row in published if row.batch.start_us >= batch.end_us]
     previous = max(before, key=_order, default=None)
-    judged_by_us = previous.watermark_after_us if previous else None
     next_one = min(after, key=_order, default=None)
     newest = max(published, key=_order, default=None)
     last_revision = max(same, key=lambda row: row.revision, default=None)
+    judged_by_us = _judging(previous, last_revision)
     revision = pending.revision if pending else (last_revision.revision + 1 if last_revision else 0)
     return Opening(
         batch=batch,
@@ -93,6 +93,16 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         newest_end_us=newest.batch.end_us if newest else None,
         changes=changes,
     )
+
+
+def _judging(previous: LedgerRow | None, last_revision: LedgerRow | None) -> int | None:
+    """The watermark that judges the batch: if it has run, the one that did so first.
+
+    An older batch may have raised it since, and the same data is to do the same.
+    """
+    if last_revision is not None:
+        return last_revision.watermark_before_us
+    return previous.watermark_after_us if previous else None
 
 
 def _changes(published: Sequence[LedgerRow], fingerprint: str) -> Changes:

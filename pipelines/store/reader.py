@@ -101,9 +101,10 @@ def count_rows(store: str, pipeline_name: str, *, table: str, where: str | None 
     return int(counted["rows"][0].as_py())
 
 
-INSTANTS = re.compile(r"('\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z')")
+FAR = r"(?:0\d{3}|1[0-5]\d\d|16[0-7]\d|226[2-9]|22[7-9]\d|2[3-9]\d\d|[3-9]\d{3})"
+"""Years that no count of nanoseconds in 64 bits reaches, which is what a literal is taken for."""
+INSTANTS = re.compile(rf"(?<!DATE )('{FAR}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{{1,6}})?)?Z?)?')")
 IN_MICROSECONDS = r"""arrow_cast(\1, 'Timestamp(Microsecond, Some("UTC"))')"""
-"""Otherwise they are taken for nanoseconds, which end in 2262."""
 
 
 def ask(root: str, tables: Sequence[str], *, sql: str) -> pa.Table:

@@ -12,7 +12,7 @@ from datetime import date
 from typing import TypeVar
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 from pyspark.sql.types import DateType
 
@@ -44,12 +44,19 @@ def create(store: Folder, table: str, *, columns: Columns) -> None:
     )
 
 
-def differs(store: Folder, table: str, *, columns: Columns) -> bool:
-    """Whether a table that is there has other columns than these."""
-    wanted = {field.name: str(field.type) for field in Schema.from_json(schema_of(columns).json()).fields}
-    found = {field.name: str(field.type) for field in open_table(store, table).schema().fields}
+def differing(store: Folder, table: str, *, columns: Columns) -> dict[str, tuple[str | None, str | None]]:
+    """By name, the type that a column has in a table that is there and the one that it has here, where they
+    differ.
+    """
+    wanted = {field.name: _told(field) for field in Schema.from_json(schema_of(columns).json()).fields}
+    found = {field.name: _told(field) for field in open_table(store, table).schema().fields}
     found.pop("day", None)
-    return found != wanted
+    both = {name: (found.get(name), wanted.get(name)) for name in (*found, *wanted)}
+    return {name: (one, other) for name, (one, other) in both.items() if one != other}
+
+
+def _told(field: Field) -> str:
+    return field.type.to_json().strip('"')
 
 
 def recreate(store: Folder, table: str, *, columns: Columns) -> None:

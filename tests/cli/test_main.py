@@ -88,6 +88,27 @@ def test_a_batch_that_is_interrupted_is_named_with_what_takes_it_up_again():
     assert read_arguments(again.split()[1:]).store == "here"
 
 
+def test_what_is_said_of_the_last_batch_is_not_said_of_an_interrupted_one_before_it():
+    words = [
+        "run",
+        "rides.yml",
+        "--from",
+        "2024-01-01",
+        "--to",
+        "2024-01-03",
+        "--every",
+        "1d",
+        "--final",
+        "--yes",
+    ]
+    arguments = read_arguments(words)
+    assert "--final" not in str(interrupted(arguments, days(1, 2)))
+    assert "--final" in str(interrupted(arguments, days(2, 3)))
+    raised = read_arguments([*words[:8], "--watermark", "2024-01-02"])
+    assert "--watermark" not in str(interrupted(raised, days(1, 2)))
+    assert "--watermark 2024-01-02" in str(interrupted(raised, days(2, 3)))
+
+
 @pytest.mark.system
 def test_whoever_reads_the_output_may_stop_reading(place: Place):
     command = f"set -o pipefail; {sys.executable} -c '{PROCESS[2]}' explain {place.spec} | head -1"

@@ -76,6 +76,8 @@ class Walk:
         before = [it for it in self.outcomes.values() if it.batch.end <= batch.start]
         previous = max(before, key=lambda outcome: outcome.batch.end, default=None)
         stood = previous.watermark_after if previous else None
+        if known is not None:
+            stood = known.watermark_before
         judged_by = None if batch.ignore_lateness else stood
         fates = judge(rows_of(events, batch, self._taken(batch)), self.pipeline, judged_by)
         standings = standings_after(

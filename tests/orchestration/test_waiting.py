@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from pipelines.errors import WaitForTheBatch
-from pipelines.intervals import Interval
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
+from pipelines.intervals import LATEST_US, Interval
+from pipelines.orchestration.choosing import ended
 from pipelines.orchestration.waiting import PATIENCE, obstacle
 from pipelines.store.ledger_rows import LedgerRow, Status
 
@@ -42,6 +43,17 @@ def test_another_unfinished_batch_is_waited_for_and_named(status: Status) -> Non
     assert found is not None
     assert str(OTHER) in found
     assert status in found
+
+
+def test_a_batch_that_failed_is_waited_for_while_an_earlier_run_is_at_work() -> None:
+    assert obstacle(MINE, row(OTHER, "failed"), earlier="scheduled__2013-01-01", waited=TOO_LONG) is not None
+
+
+def test_a_next_batch_that_goes_on_is_refused() -> None:
+    past, future = Interval(0, 10), Interval(0, LATEST_US)
+    assert ended(past) == past
+    with pytest.raises(CorrectTheCall, match="has not ended yet"):
+        ended(future)
 
 
 def test_a_batch_at_work_is_waited_for_as_long_as_it_takes() -> None:

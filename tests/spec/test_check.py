@@ -49,6 +49,7 @@ def test_windows_of_arrival_time_do_not_cut_the_frames_of_event_time(read: Read)
     [
         ("{sliding: 1 hour, step: 7 seconds}", "frames are 1 second long, tiny beside"),
         ("{sliding: 10001 minutes, step: 1 minute}", "takes 10,001 steps a size"),
+        ("{cumulate: 10001 minutes, step: 1 minute}", "takes 10,001 steps a size"),
         ("{sliding: 10 minutes, step: 1 hour}", "events between windows are in none"),
     ],
 )

@@ -42,6 +42,8 @@ DURATIONS = [
     ("PT0.5S", SECOND // 2),
 ]
 NO_DURATIONS = [
+    "PT1.2.3H",
+    "P.D",
     "",
     "hour",
     "5",

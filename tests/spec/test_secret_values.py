@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pipelines.spec import hide, load, secrets_of
 
 SPEC = """
@@ -33,3 +35,18 @@ def test_secrets_are_found_and_hidden(tmp_path: Path) -> None:
     said = "cannot reach jdbc:postgresql://shop:in-the-url@db/orders as shop, in-an-option"
     assert hide(said, secrets) == "cannot reach jdbc:postgresql://shop:***@db/orders as shop, ***"
     assert "in-an-option" not in repr(pipeline)
+
+
+@pytest.mark.parametrize(
+    ("address", "hidden"),
+    [
+        ("jdbc:postgresql://u:pa&s;s@db/orders", "jdbc:postgresql://u:***@db/orders"),
+        ("jdbc:oracle:thin:scott/tiger@db:1521", "jdbc:oracle:thin:scott/***@db:1521"),
+        ("sc://spark:15002/;token=abc==", "sc://spark:15002/;token=***"),
+        ("Endpoint=sb://bus;SharedAccessKey=Ab+C/d=", "Endpoint=sb://bus;SharedAccessKey=***"),
+        ('required username="u" password="pa;ss";', 'required username="u" password=***;'),
+        ("hdfs://namenode:8020/data/flights", "hdfs://namenode:8020/data/flights"),
+    ],
+)
+def test_what_looks_like_a_secret_in_an_address_is_hidden_without_a_spec(address: str, hidden: str) -> None:
+    assert hide(address, ()) == hidden

@@ -20,6 +20,7 @@ def row(
         revision=revision,
         status=status,
         spec_fingerprint="f",
+        watermark_before_us=(day - 1) * DAY + 3,
         watermark_after_us=day * DAY + 3 if watermark is None else watermark,
         started_at_us=day,
     )
@@ -102,4 +103,10 @@ def test_a_store_made_by_another_spec_is_refused() -> None:
 
 def test_of_several_revisions_the_newest_tells_the_watermark() -> None:
     rows = [row(0, watermark=3), row(0, revision=1, watermark=7), row(1, watermark=9)]
-    assert opening(rows, batch(1)).judged_by_us == 7
+    assert opening(rows, batch(2)).judged_by_us == 9
+    assert opening(rows, batch(1, 2), replace=True).judged_by_us == 7
+
+
+def test_the_same_batch_again_is_judged_by_what_judged_it_first() -> None:
+    rows = [row(0, watermark=3), row(1), row(0, revision=1, watermark=7)]
+    assert opening(rows, batch(1)).judged_by_us == 3
