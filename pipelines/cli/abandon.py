@@ -8,6 +8,7 @@ from pipelines.cli.place import pipeline_of, store_of
 from pipelines.errors import CorrectTheCall
 from pipelines.stages.abandoning import abandon_batch
 from pipelines.stages.site import folder_of
+from pipelines.store.reader import read_ledger
 
 
 def abandon(arguments: Arguments) -> None:
@@ -16,5 +17,8 @@ def abandon(arguments: Arguments) -> None:
     batch = interval_of(arguments)
     if batch is None:
         raise CorrectTheCall("say which batch, with --from and --to; `sash status` tells which it is")
-    row = abandon_batch(folder_of(store_of(arguments, pipeline), pipeline), pipeline, batch=batch)
+    store = store_of(arguments, pipeline)
+    if not read_ledger(store, pipeline.name):
+        raise CorrectTheCall(f"batch {batch} cannot be abandoned: no batch of {pipeline.name} is in {store}")
+    row = abandon_batch(folder_of(store, pipeline), pipeline, batch=batch)
     print(f"batch {batch}, which was {row.status}, is abandoned: the tables are as they were before it began")

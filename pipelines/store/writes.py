@@ -99,8 +99,9 @@ def days_of(rows: DataFrame, instant: str) -> list[date]:
 
 
 def _day_of(instant: str) -> Column:
-    # The window of all time has no bounds; it lies with the first day that there is.
-    return F.coalesce(F.to_date(instant), F.to_date(F.timestamp_micros(F.lit(EARLIEST_US))))
+    # The window of all time has no bounds; it lies with the first day that there is, like those that begin
+    # before it. `greatest` leaves nulls out.
+    return F.to_date(F.greatest(F.col(instant), F.timestamp_micros(F.lit(EARLIEST_US))))
 
 
 @contextmanager

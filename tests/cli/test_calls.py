@@ -45,6 +45,12 @@ def test_a_run_is_refused_for(words: list[str], told: str, place: Place, monkeyp
     assert told in said.err and said.err.count("\n") == 1
 
 
+def test_where_no_batch_has_run_none_can_be_abandoned(place: Place):
+    said = place.sash("abandon", *FIRST)
+    assert (said.code, said.out) == (2, "")
+    assert "cannot be abandoned: no batch of rides is in" in said.err
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

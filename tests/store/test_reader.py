@@ -142,6 +142,8 @@ def test_a_limit_leaves_the_newest(store: str, limit: int, expected: list[int]):
         ("window_start = '2013-01-01T03:00:00Z'", [30]),
         ("day = '2013-01-01' AND (event_count < 20)", [10]),
         ("Carrier IN ('--', ';', 'select', 'B6')", [30]),
+        ("window_start < '2300-01-01' AND event_count > 30", [40]),
+        ("window_start >= '9999-12-31T23:59:59.999999Z'", []),
         ("false", []),
     ],
 )
@@ -180,6 +182,7 @@ def test_more_or_less_than_a_predicate_is_refused(store: str, where: str):
     [
         ("carrier = 'AA'", "No field named"),
         ("event_count", "non-boolean"),
+        ("event_count / 0 > 1", "DivideByZero"),
         ("event_count = = 3", "Expected"),
         ("window_start > '2013-01-01 3 am'", "Error parsing timestamp from '2013-01-01 3 am'"),
     ],
