@@ -89,11 +89,22 @@ class BatchTasks:
         states = task.get_task_states(dag_id=task.dag_id, task_ids=[publish], run_ids=[task.run_id])
         state = states.get(task.run_id, {}).get(publish)
         if state != "success":
+            self._leave(opened)
             raise AirflowFailException(
                 f"batch {taken(opened)[0]} was not published: the task `{publish}` is "
                 f"{state or 'not run'}. Look at the tasks before it; once that is put right, clear the "
                 "failed tasks of this run, and it goes on where it stopped"
             )
+
+    def _leave(self, opened: Chosen) -> None:
+        """Let the ledger say that the batch failed, also where a task was killed and could not."""
+        from pipelines.stages.site import folder_of
+        from pipelines.store.ledger import leave
+
+        pipeline = load(self.spec)
+        tables = folder_of(choosing.store_of(pipeline, self.store), pipeline)
+        if leave(tables, taken(opened)[0], revision=int(str(opened["revision"]))):
+            log.info("the batch stood as running, and nobody is at work for it: it has failed")
 
     def _open(self, chosen: Chosen) -> int:
         from pipelines.orchestration import stage_work

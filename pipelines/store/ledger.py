@@ -161,6 +161,27 @@ def mark(store: Folder, run: Run, *, status: Status) -> None:
         )
 
 
+def leave(store: Folder, batch: Interval, *, revision: int) -> bool:
+    """Say that a batch failed whose workers were killed, so that nobody takes it for being at work.
+
+    Returns whether it stood as running. One that a whole run from elsewhere has taken over is let be.
+    """
+    of_run = [one for one in attempts.read(store) if one.is_of(batch, revision) and one.what == "begun"]
+    newest = max(of_run, key=lambda one: one.attempt, default=None)
+    if newest is None or newest.stage is None:
+        return False
+
+    def commit() -> bool:
+        runs = small.open_table(store, "runs")
+        rows = _rows(small.read(runs))
+        left = [it for it in rows if (it.batch, it.revision, it.status) == (batch, revision, "running")]
+        if left:
+            _put(runs, rows, *[replace(row, status="failed") for row in left])
+        return bool(left)
+
+    return small.retried(commit, "runs")
+
+
 def abandon_run(store: Folder, run: Run) -> None:
     """Say that a batch that is open has been given up."""
     _change(

@@ -52,6 +52,17 @@ def test_a_batch_is_opened_once_and_taken_over_with_the_same_row(store: Store) -
     assert (first.is_first, second.is_first) == (True, False)
 
 
+def test_a_batch_whose_workers_were_killed_is_left_as_failed_unless_a_whole_run_has_it(store: Store) -> None:
+    open_day(store, 1, stage="combine")
+    batch = Interval(DAY, 2 * DAY)
+    assert ledger.leave(store, batch, revision=0)
+    assert [row.status for row in ledger.read_rows(store)] == ["failed"]
+    assert not ledger.leave(store, batch, revision=0)
+    open_day(store, 1)
+    assert not ledger.leave(store, batch, revision=0)
+    assert [row.status for row in ledger.read_rows(store)] == ["running"]
+
+
 def test_an_attempt_that_was_taken_over_is_told_so_and_the_newer_one_is_not(store: Store) -> None:
     first, second = open_day(store, 1), open_day(store, 1)
     with pytest.raises(WaitForTheBatch, match="taken over"):
