@@ -43,7 +43,7 @@ def overlapping(work: Work, *, sessions: str) -> str:
 
     What was published of such a session may stand under bounds that it had before, also under closed ones.
     """
-    return ALL if sessions == ALL else _meets(_span(work, "sessions", where=sessions))
+    return _meets(_span(work, "sessions", where=sessions))
 
 
 def _due(concern: Concern) -> str:

@@ -58,7 +58,7 @@ def read_ledger(store: str, pipeline_name: str) -> list[LedgerRow]:
         runs = DeltaTable(table_path(store, pipeline_name, table="runs"))
     except TableNotFoundError:
         return []
-    rows = in_microseconds(_answer(runs, "SELECT * FROM rows"))
+    rows = in_microseconds(_answer({"rows": runs}, "SELECT * FROM rows"))
     return [LedgerRow.of(row) for row in rows.to_pylist(maps_as_pydicts="strict")]
 
 
@@ -84,7 +84,7 @@ def read_table(
 def rows_by_batch(store: str, pipeline_name: str, *, table: str) -> dict[Interval, int]:
     """How many rows of a table each batch has; a batch without is not among them."""
     counted = _answer(
-        _open(store, pipeline_name, table=table),
+        {"rows": _open(store, pipeline_name, table=table)},
         'SELECT batch_start, batch_end, count(*) AS "rows" FROM rows GROUP BY batch_start, batch_end',
     )
     return {
@@ -112,11 +112,7 @@ def ask(root: str, tables: Sequence[str], *, sql: str) -> pa.Table:
 
     Instants in it are written as `Instant` writes them, from the first to the last that there is.
     """
-    builder = QueryBuilder()
-    for table in tables:
-        builder = builder.register(table, DeltaTable(_address(f"{root}/{table}")))
-    builder.execute(EXACT_NAMES).read_all()
-    return pa.table(builder.execute(INSTANTS.sub(IN_MICROSECONDS, sql)).read_all())
+    return _answer({table: DeltaTable(_address(f"{root}/{table}")) for table in tables}, sql)
 
 
 def in_microseconds(rows: pa.Table) -> pa.Table:
@@ -147,10 +143,10 @@ def _open(store: str, pipeline_name: str, *, table: str) -> DeltaTable:
 
 def _matching(opened: DeltaTable, select: str, *, where: str | None, rest: str) -> pa.Table:
     if where is None:
-        return _answer(opened, f"{select} FROM rows{rest}")
+        return _answer({"rows": opened}, f"{select} FROM rows{rest}")
     _refuse_more_than_a_predicate(where)
     try:
-        return _answer(opened, f"{select} FROM rows WHERE ({where}){rest}")
+        return _answer({"rows": opened}, f"{select} FROM rows WHERE ({where}){rest}")
     except Exception as error:  # delta-rs raises nothing finer where a row cannot be worked out
         names = ", ".join(field.name for field in opened.schema().fields)
         raise CorrectTheCall(
@@ -159,8 +155,10 @@ def _matching(opened: DeltaTable, select: str, *, where: str | None, rest: str) 
         ) from error
 
 
-def _answer(opened: DeltaTable, sql: str) -> pa.Table:
-    builder = QueryBuilder().register("rows", opened)
+def _answer(tables: Mapping[str, DeltaTable], sql: str) -> pa.Table:
+    builder = QueryBuilder()
+    for name, opened in tables.items():
+        builder = builder.register(name, opened)
     builder.execute(EXACT_NAMES).read_all()
     return pa.table(builder.execute(INSTANTS.sub(IN_MICROSECONDS, sql)).read_all())
 
