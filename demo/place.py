@@ -34,7 +34,7 @@ SETTINGS = """\
 # Airflow as the demo runs it. Everything that is not here is as Airflow has it.
 [core]
 dags_folder = {dags}
-executor = LocalExecutor
+executor = pipelines.orchestration.executor.ReadyLocalExecutor
 parallelism = 3
 load_examples = False
 # Whoever reaches the page may do anything, without a password. Only this machine reaches it.

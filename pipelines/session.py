@@ -26,6 +26,9 @@ SESSION_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # Spark's default is twelve bytes an instant, which are slower to write and no other reader wants.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # To list folders Spark makes a task for each, of which a year has hundreds; so it takes this many, with
+    # some folders each.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
     # It cuts a branch that turned out empty off the plan, and with it the counts that were observed there.
     "spark.sql.adaptive.optimizer.excludedRules": f"{ADAPTIVE}.AQEPropagateEmptyRelation",
 }

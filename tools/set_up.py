@@ -93,14 +93,17 @@ def make_environment() -> bool:
 
 
 def install_packages() -> bool:
-    """Exactly what the lock names: nothing else stays."""
-    wanted = digest(LOCK.read_text())
+    """Exactly what the lock names: nothing else stays.
+
+    It is compiled here, for not every process may keep what it compiles.
+    """
+    wanted = digest(LOCK.read_text(), "compiled")
     if is_done("packages", wanted):
         return False
     count = len(re.findall(r"^\S+==", LOCK.read_text(), re.MULTILINE))
     say(f"Installing the {count} packages of requirements.txt: about a minute, 1.1 GB ...")
     (MARKS / "project").unlink(missing_ok=True)
-    run([*uv("sync"), "--require-hashes", str(LOCK)], "uv pip sync")
+    run([*uv("sync"), "--compile-bytecode", "--require-hashes", str(LOCK)], "uv pip sync")
     return mark("packages", wanted)
 
 

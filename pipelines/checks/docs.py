@@ -6,11 +6,11 @@ from results alone, those of compiled row rules like all others.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipelines.checks.configurations import Details, configurations
+from pipelines.checks.importing import imported
 from pipelines.checks.results import Result
 from pipelines.checks.site import file_name, site_context
 from pipelines.intervals import from_us
@@ -23,12 +23,12 @@ def build_docs(
 
     `at_us` is when the run looked, by the clock of whoever calls: the index is in its order.
     """
+    imported()
     from great_expectations.data_context.types.resource_identifiers import (
         ExpectationSuiteIdentifier,
         ValidationResultIdentifier,
     )
 
-    logging.getLogger("great_expectations").setLevel(logging.ERROR)
     run: Details = {"run_name": file_name(run_name), "run_time": from_us(at_us).isoformat()}
     suite = file_name(suite_name)
     suite_key = ExpectationSuiteIdentifier(name=suite)
@@ -41,10 +41,8 @@ def build_docs(
 
 
 def _suite(name: str, results: Sequence[Result]) -> object:
-    import great_expectations
-
     expectations = configurations([result.expectation for result in results])
-    return great_expectations.ExpectationSuite(name=name, expectations=expectations)
+    return imported().ExpectationSuite(name=name, expectations=expectations)
 
 
 def _validation(suite: str, results: Sequence[Result], *, run: Details) -> object:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from pipelines.checks.configurations import Details
+from pipelines.checks.importing import imported
 
 LISTED = 200
 """How many runs the index lists; all their pages are kept."""
@@ -31,7 +32,7 @@ class Store(Protocol):
 
 def site_context(folder: Path) -> Context:
     """A context that keeps suites and results in the folder, and writes its pages there."""
-    import great_expectations
+    great_expectations = imported()
     from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
 
     in_memory = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)

@@ -6,7 +6,6 @@ not kept. An expectation that could not be computed has failed, with the reason 
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from typing import Protocol, cast
@@ -15,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.checks.configurations import POSITION, Details, configurations
 from pipelines.checks.expectation import Expectation, Suite
+from pipelines.checks.importing import imported
 from pipelines.checks.results import Result, observed_share
 from pipelines.checks.vocabulary import unknown_names
 from pipelines.errors import CorrectTheSpec
@@ -64,10 +64,7 @@ def validate(candidates: DataFrame, expectations: Sequence[Expectation]) -> tupl
 
 
 def _ask(candidates: DataFrame, expectations: Sequence[Expectation]) -> dict[int, Verdict]:
-    import great_expectations
-
-    # What goes wrong with an expectation stands in its result; its log would say it again, with tracebacks.
-    logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
+    great_expectations = imported()
     context = great_expectations.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     source = context.data_sources.add_spark("spark", persist=False)

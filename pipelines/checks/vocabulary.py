@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Protocol, cast
 
 from pipelines.checks.expectation import Expectation, Suite, thaw
+from pipelines.checks.importing import imported
 
 SET_BY_SASH = ("batch_id", "catch_exceptions", "id", "rendered_content", "result_format", "windows")
 """Arguments that Great Expectations knows but that have no meaning in a suite of ours."""
@@ -35,7 +36,7 @@ def unknown_names(suite: Suite) -> tuple[str, ...]:
 
 def names() -> tuple[str, ...]:
     """The names of all expectations that there are."""
-    import great_expectations  # noqa: F401  # registers them
+    imported()  # which registers them
     from great_expectations.expectations.registry import list_registered_expectation_implementations
 
     return tuple(sorted(list_registered_expectation_implementations()))
@@ -47,7 +48,7 @@ def arguments_of(name: str) -> tuple[str, ...]:
 
 
 def _class_of(name: str) -> ExpectationClass:
-    import great_expectations  # noqa: F401  # registers them
+    imported()  # which registers them
     from great_expectations.expectations.registry import get_expectation_impl
 
     return cast(ExpectationClass, get_expectation_impl(name))

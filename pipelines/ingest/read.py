@@ -45,13 +45,21 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
 
 
 def any_path(source: Source, home: Path) -> str:
-    """A path that holds the source's files for whatever batch: enough to learn its schema."""
-    path = _absolute(PLACE.sub("*", str(source.path)), home)
-    if is_there(path):
-        return path
+    """A path that holds the source's files of some batch: enough to learn its schema.
+
+    Of those on this machine's disk it is the newest by name, for to list them all takes as long as there is
+    history.
+    """
+    pattern = _absolute(PLACE.sub("*", str(source.path)), home)
+    if _only_spark_tells(pattern):
+        return pattern
+    newest_first = sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)
+    holding = next((path for path in newest_first if _holds_a_file(path)), None)
+    if holding is not None:
+        return str(holding)
     raise CorrectTheSpec(
         f"source `{source.name}`",
-        (f"there is no file at {path} for any batch; put one there or correct `path`",),
+        (f"there is no file at {pattern} for any batch; put one there or correct `path`",),
     )
 
 
@@ -63,7 +71,7 @@ def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> in
     paths = [_absolute(path, home) for path in expand_paths(source.path, batch)] if source.path else [""]
     total = 0
     for path in paths:
-        if path == "" or "://" in path or "{" in path:
+        if path == "" or _only_spark_tells(path):
             return None
         for found in Path("/").glob(path.lstrip("/")):
             for file in found.rglob("*") if found.is_dir() else (found,):
@@ -74,8 +82,19 @@ def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> in
 
 
 def is_there(path: str) -> bool:
-    """Whether a local path or glob finds a file. Of remote ones and of braces Spark tells when reading."""
-    return "://" in path or "{" in path or any(Path("/").glob(path.lstrip("/")))
+    """Whether a local path or glob finds a file. Of others Spark tells when reading."""
+    return _only_spark_tells(path) or any(Path("/").glob(path.lstrip("/")))
+
+
+def _only_spark_tells(path: str) -> bool:
+    """Whether a path is remote, or has braces in it."""
+    return "://" in path or "{" in path
+
+
+def _holds_a_file(path: Path) -> bool:
+    """Whether there is one that Spark would read: names with a dot or a line in front are hidden from it."""
+    files = path.rglob("*") if path.is_dir() else (path,)
+    return any(file.is_file() and not file.name.startswith((".", "_")) for file in files)
 
 
 def schema_of(spark: SparkSession, source: Source, *, home: Path) -> StructType:

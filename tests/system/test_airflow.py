@@ -135,8 +135,12 @@ def ledger(airflow: Services, pipeline: str) -> list[LedgerRow]:
     return sorted(read_ledger(str(airflow.folder / "store"), pipeline), key=lambda row: row.batch)
 
 
-def windows(airflow: Services, pipeline: str) -> set[tuple[str, datetime, int]]:
-    rows = read_table(str(airflow.folder / "store"), pipeline, table="windows").to_pylist()
+def stored(airflow: Services, table: str, *, pipeline: str) -> list[dict[str, object]]:
+    return read_table(str(airflow.folder / "store"), pipeline, table=table).to_pylist()
+
+
+def windows(airflow: Services, pipeline: str) -> set[tuple[object, ...]]:
+    rows = stored(airflow, "windows", pipeline=pipeline)
     return {(row["page"], row["window_start"], row["visits"]) for row in rows}
 
 
@@ -146,7 +150,7 @@ def hour(number: int) -> datetime:
 
 def test_a_triggered_run_publishes_the_windows_of_its_batch(airflow: Services, visits: str) -> None:
     assert windows(airflow, "visits") == {("a", hour(0), 3), ("b", hour(1), 1)}
-    panes = read_table(str(airflow.folder / "store"), "visits", table="panes").to_pylist()
+    panes = stored(airflow, "panes", pipeline="visits")
     assert {(row["page"], row["timing"], row["kind"]) for row in panes} == {
         ("a", "ON_TIME", "insert"),
         ("b", "ON_TIME", "insert"),
@@ -227,7 +231,7 @@ def test_a_backfill_of_what_has_run_backwards_and_at_once_changes_nothing(
 ) -> None:
     for run in airflow.ask("GET", "dags/daily/dagRuns")["dag_runs"]:
         assert airflow.outcome("daily", run["dag_run_id"]) == "success"
-    before = ledger(airflow, "daily"), windows(airflow, "daily")
+    before = ledger(airflow, "daily"), stored(airflow, "panes", pipeline="daily")
     airflow.ask(
         "POST",
         "backfills",
@@ -247,4 +251,4 @@ def test_a_backfill_of_what_has_run_backwards_and_at_once_changes_nothing(
         )
 
     await_that(have_run_again, 600)
-    assert (ledger(airflow, "daily"), windows(airflow, "daily")) == before
+    assert (ledger(airflow, "daily"), stored(airflow, "panes", pipeline="daily")) == before
