@@ -72,6 +72,21 @@ def merge(intervals: Iterable[Interval]) -> list[Interval]:
     return merged
 
 
+def without(intervals: Iterable[Interval], hole: Interval | None) -> list[Interval]:
+    """What of the intervals lies outside the hole."""
+    if hole is None:
+        return list(intervals)
+    pieces = [
+        (start_us, end_us)
+        for it in intervals
+        for start_us, end_us in (
+            (it.start_us, min(it.end_us, hole.start_us)),
+            (max(it.start_us, hole.end_us), it.end_us),
+        )
+    ]
+    return [Interval(start_us, end_us) for start_us, end_us in pieces if start_us < end_us]
+
+
 def common_length(lengths_us: Iterable[int]) -> int:
     """The longest length that divides all of them: zeros divide nothing and do not count."""
     return math.gcd(*lengths_us)

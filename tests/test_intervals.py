@@ -20,6 +20,7 @@ from pipelines.intervals import (
     merge,
     show_instant,
     to_us,
+    without,
 )
 
 INSTANTS = st.integers(min_value=-(10**6), max_value=10**6)
@@ -179,3 +180,17 @@ def test_an_instant_shows_no_more_digits_than_it_has(instant_us: int, shown: str
 
 def test_an_interval_shows_as_half_open() -> None:
     assert str(Interval(-60_000_000, 0)) == "[1969-12-31 23:59, 1970-01-01 00:00)"
+
+
+@pytest.mark.parametrize(
+    ("hole", "left"),
+    [
+        (None, pairs((-10, 0), (5, 20))),
+        (Interval(-20, 30), []),
+        (Interval(0, 5), pairs((-10, 0), (5, 20))),
+        (Interval(-5, 10), pairs((-10, -5), (10, 20))),
+        (Interval(7, 8), pairs((-10, 0), (5, 7), (8, 20))),
+    ],
+)
+def test_what_lies_outside_a_hole_is_left(hole: Interval | None, left: list[Interval]) -> None:
+    assert without(pairs((-10, 0), (5, 20)), hole) == left

@@ -28,9 +28,11 @@ from pipelines.windows import Grid, grid_of, grids_of
 
 def frames(pipeline: Pipeline) -> str:
     """The grids of the pipeline, how long a frame is on each, and why."""
-    listed = [
-        [grid.name, *_grid(grid), ", ".join(it.name for it in grid.windows)] for grid in grids_of(pipeline)
-    ]
+    listed = []
+    for grid in grids_of(pipeline):
+        listed.append([grid.name, *_grid(grid), ", ".join(it.name for it in grid.windows)])
+        if grid.coarser is not None and grid.coarser_us is not None:
+            listed.append([grid.coarser, show_duration(grid.coarser_us), *_coarser(grid)])
     headers = ("grid", "a frame is", "because", "windows on it")
     return f"{table(headers, listed)}\none pass over the events fills them all"
 
@@ -73,6 +75,18 @@ def _grid(grid: Grid) -> tuple[Value, Value]:
     if grid.of_sessions:
         return "a partial session", "events are in the table partial_sessions, which sessions are made of"
     return "a window", "its windows do not share bounds with others"
+
+
+def _coarser(grid: Grid) -> tuple[Value, Value]:
+    """Why a grid has coarser frames, and of which windows."""
+    length_us = grid.coarser_us or 0
+    sliding = [
+        it for it in grid.windows if isinstance(it.shape, Sliding) and it.shape.size_us >= 2 * length_us
+    ]
+    longest = max(sliding, key=lambda it: _longest_us(it.shape))
+    held = _longest_us(longest.shape) // (grid.frame_us or 1)
+    why = f"`{longest.name}` holds {held:,} frames; the middle of a window is read in these"
+    return why, ", ".join(it.name for it in sliding)
 
 
 def _lengths(shape: Shape) -> list[str]:

@@ -6,7 +6,16 @@ Promised: nothing is added to what an earlier attempt left, so combining again g
 whose events are all gone comes out empty.
 """
 
-from pipelines.combine.frames import TOUCHED, combine
+from pipelines.combine.frames import TOUCHED, combine, is_coarser
 from pipelines.combine.sessions import areas, combine_sessions, open_after_us, reach_of, standing
 
-__all__ = ["TOUCHED", "areas", "combine", "combine_sessions", "open_after_us", "reach_of", "standing"]
+__all__ = [
+    "TOUCHED",
+    "areas",
+    "combine",
+    "combine_sessions",
+    "is_coarser",
+    "open_after_us",
+    "reach_of",
+    "standing",
+]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, floor_to, merge
 from pipelines.spec import Cumulate, EachBatch, Sliding, Window
 from pipelines.windows import closes_us, grace_us
 
@@ -24,7 +24,8 @@ class Concern:
     Due in this batch: `due_after_us < end ≤ due_until_us`. Due before and still open: `open_after_us <
     end ≤ due_after_us`; of these, and of those not due, only windows that the batch touched have news,
     unless triggers hold news back. Closing in this batch: `closed_before_us < end ≤ close_until_us`. `None`
-    for a bound: there is no such watermark, or a restatement, for which nothing is closed.
+    for a bound: there is no such watermark, or a restatement, for which nothing is closed. `coarser_us` is
+    the length of the coarser frames that there are, if any.
     """
 
     window: Window
@@ -33,6 +34,7 @@ class Concern:
     open_after_us: int | None
     closed_before_us: int | None = None
     close_until_us: int | None = None
+    coarser_us: int | None = None
 
     @property
     def is_early(self) -> bool:
@@ -71,6 +73,15 @@ class Concern:
         due_us = EARLIEST_US if self.due_after_us is None else self.due_after_us
         first_us = min(opened_us, due_us) - self.size_us
         return Interval(first_us, max(first_us, self.due_until_us - self.size_us) + 1)
+
+    @property
+    def core(self) -> Interval | None:
+        """The coarser frames that lie in every window of the batch, so that none has to be cut."""
+        if self.coarser_us is None or self.starts is None or not isinstance(self.window.shape, Sliding):
+            return None
+        first_us = -floor_to(1 - self.starts.end_us, self.coarser_us)
+        end_us = floor_to(self.starts.start_us + self.size_us, self.coarser_us)
+        return Interval(first_us, end_us) if first_us < end_us else None
 
     def frames(self, touched: Iterable[Interval]) -> list[Interval]:
         """The intervals of event time whose frames are needed, given those that the batch touched."""

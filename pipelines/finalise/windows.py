@@ -89,8 +89,7 @@ def _plan(frames: DataFrame, pipeline: Pipeline, *, concern: Concern) -> Plan | 
 
 
 def _slid(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan) -> DataFrame:
-    grid = grid_of(pipeline, concern.window.name).name
-    mine = frames.where(F.col("grid") == grid).withColumn("_frame_us", F.unix_micros("frame_start"))
+    mine = frames.where(_is_under(concern, pipeline)).withColumn("_frame_us", F.unix_micros("frame_start"))
     parts = state_parts(frames, pipeline)
     slid = sliding_states(mine, parts, key=pipeline.key, plan=plan, starts=concern.starts)
     end_us, repeated = F.col(START) + F.lit(concern.size_us), shared(pipeline.aggregates)
@@ -131,8 +130,23 @@ def windows_over(concern: Concern, pipeline: Pipeline) -> Column:
 
     windows = F.transform(_bounds(concern), window)
     concerned = F.filter(windows, lambda it: it["timing"].isNotNull())
-    is_mine = F.col("grid") == grid_of(pipeline, concern.window.name).name
-    return F.when(is_mine, concerned).otherwise(F.slice(concerned, 1, 0))
+    return F.when(_is_under(concern, pipeline), concerned).otherwise(F.slice(concerned, 1, 0))
+
+
+def _is_under(concern: Concern, pipeline: Pipeline) -> Column:
+    """Whether the windows concerned are made of a frame.
+
+    A coarser one lies in all of them, so it stands for its fine ones where it begins; of these the marks
+    of those that were touched are left.
+    """
+    grid = grid_of(pipeline, concern.window.name)
+    is_fine = F.col("grid") == grid.name
+    if concern.core is None:
+        return is_fine
+    start_us = F.unix_micros("frame_start")
+    in_core = (start_us >= F.lit(concern.core.start_us)) & (start_us < F.lit(concern.core.end_us))
+    is_in_place = F.when(in_core, F.col("grid") == grid.coarser).otherwise(is_fine)
+    return is_in_place | (is_fine & (F.col(TOUCHED) > 0))
 
 
 def _bounds(concern: Concern) -> Column:

@@ -7,6 +7,7 @@ consistent in itself.
 
 from pipelines.spec.changes import Changes, changes_between
 from pipelines.spec.check import frame_us, warnings
+from pipelines.spec.coarser import coarser_us
 from pipelines.spec.durations import parse_duration, parse_instant, show_duration
 from pipelines.spec.fingerprint import fingerprint, state_fingerprint
 from pipelines.spec.model import (
@@ -60,6 +61,7 @@ __all__ = [
     "Unaligned",
     "Window",
     "changes_between",
+    "coarser_us",
     "expand_paths",
     "fingerprint",
     "frame_us",

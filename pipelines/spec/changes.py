@@ -10,14 +10,15 @@ from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, IDS, PANES, GRID, OWN = "#core", "#ids", "#panes", "@", "own"
+CORE, IDS, PANES, GRID, COARSER, OWN = "#core", "#ids", "#panes", "@", "/", "own"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
     """`problems` that the tables cannot serve, the names of `new_windows` that they can, and the lengths of
     their frames by grid, in microseconds, which stay. `reshaped` are those of the new windows whose name
-    stood for another shape. `new_triggers`: news may wait under older ones.
+    stood for another shape. `new_triggers`: news may wait under older ones. `new_coarser`: coarser frames
+    are of other lengths, or none.
     """
 
     problems: tuple[str, ...] = ()
@@ -25,6 +26,7 @@ class Changes:
     reshaped: tuple[str, ...] = ()
     frame_lengths: tuple[tuple[str, int], ...] = ()
     new_triggers: bool = False
+    new_coarser: bool = False
 
 
 def changes_between(before: str, after: str) -> Changes:
@@ -40,7 +42,7 @@ def changes_between(before: str, after: str) -> Changes:
         if name.startswith(GRID) and name in lengths and int(us) % lengths[name]:
             kept, asked = show_duration(lengths[name]), show_duration(int(us))
             problems.append(f"frames are {kept} long, and the windows now need frames of {asked}")
-    windows = {name: told for name, told in now.items() if not name.startswith(("#", GRID))}
+    windows = {name: told for name, told in now.items() if not name.startswith(("#", GRID, COARSER))}
     new = [name for name, told in windows.items() if was.get(name) != told]
     reshaped = [name for name in new if name in was]
     for name in new:
@@ -56,8 +58,13 @@ def changes_between(before: str, after: str) -> Changes:
         new_windows=tuple(new),
         reshaped=tuple(reshaped),
         new_triggers=PANES in was and was[PANES] != now.get(PANES),
+        new_coarser=_coarser(was) != _coarser(now),
         frame_lengths=tuple(sorted((name.removeprefix(GRID), us) for name, us in lengths.items())),
     )
+
+
+def _coarser(entries: dict[str, str]) -> dict[str, str]:
+    return {name: length for name, length in entries.items() if name.startswith(COARSER)}
 
 
 def _parsed(fingerprint: str) -> dict[str, str]:

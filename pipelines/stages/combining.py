@@ -18,6 +18,7 @@ from pipelines.combine import (
     areas,
     combine,
     combine_sessions,
+    is_coarser,
     open_after_us,
     reach_of,
     standing,
@@ -56,18 +57,35 @@ def combine_batch(work: Work) -> Counts:
 def combine_touched_frames(work: Work, *, whose: str, checked: bool = True) -> int:
     """Combine anew the frames of the partial ones that a predicate tells; returns how many were written."""
     partials = work.tables.read("partial_frames")
+    # Coarser frames of another length are made of all that there are.
+    whose = "true" if work.run.opening.changes.new_coarser else whose
     days = days_of(partials.where(whose), "frame_start")
     if not days:
         return 0
-    near = partials.where(within(intervals_of(days), "frame_start"))
-    frames = combine(near.withColumn(TOUCHED, F.expr(whose)), work.pipeline)
+    near = partials.where(within(intervals_of(days), "frame_start")).withColumn(TOUCHED, F.expr(whose))
+    frames = combine(near, work.pipeline)
+    if work.run.opening.changes.new_coarser:
+        frames = _without_others(work, frames)
     if checked and work.site.suite.at("frames"):
         frames = frames.persist()
-        pass_stage(work, "frames", candidates=frames.where("event_count > 0"))
+        pass_stage(work, "frames", candidates=frames.where((F.col("event_count") > 0) & ~is_coarser()))
     place = Place(on=(*work.pipeline.key, "grid", "frame_start", "frame_end"), days=days)
     written = merge(work.tables, "frames", rows=frames, place=place, fence=work.run.fence("frames"))
     frames.unpersist()
     return written
+
+
+def _without_others(work: Work, frames: DataFrame) -> DataFrame:
+    """The frames, and an empty one for each coarser frame that stands and is none of them."""
+    place = [F.col(name) for name in (*work.pipeline.key, "grid", "frame_start", "frame_end")]
+    stored = work.tables.read("frames")
+    stands = stored.where(is_coarser()).select(*place).exceptAll(frames.select(*place))
+    nothing = {
+        field.name: F.lit(0 if field.name == "event_count" else None).cast(field.dataType)
+        for field in frames.schema
+        if field.name not in stands.columns
+    }
+    return frames.unionByName(stands.withColumns(nothing).select(*frames.columns))
 
 
 def combine_touched_sessions(work: Work, *, whose: str, checked: bool = True) -> int:

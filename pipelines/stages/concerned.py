@@ -7,7 +7,7 @@ count as touched too, as far back as news can have waited.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
@@ -22,7 +22,7 @@ from pipelines.finalise import (
     session_states,
     window_states,
 )
-from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
 from pipelines.spec import Cumulate, Every, Sliding, Window
 from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.meeting import due_or_near, overlapping, touched_by
@@ -32,7 +32,7 @@ from pipelines.store.ledger import Run, noted
 from pipelines.store.retention import kept_from_us
 from pipelines.store.sql import Instant, is_batch, text
 from pipelines.store.writes import days_of
-from pipelines.windows import grace_us, merges
+from pipelines.windows import grace_us, grid_of, merges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +189,7 @@ def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
         # Where lateness is ignored closed windows too take what comes.
         restated=opening.restated or work.request.ignore_lateness,
     )
+    concern = replace(concern, coarser_us=grid_of(work.pipeline, window.name).coarser_us)
     if kept_us is None or not (is_new or opening.restated or work.request.ignore_lateness):
         return concern
     # Of windows that reach further back some frames are gone: what was published of them stands.
@@ -210,13 +211,17 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
     needed = merge(interval for concern in shared for interval in concern.frames(touched))
     longest_us = max((concern.size_us for concern in shared), default=0)
     covering = [within(needed, "frame_start")]
+    fine = merge(it for concern in shared for it in without(concern.frames(touched), concern.core))
+    reading = [within(fine, "frame_start"), *_of_cores(work, shared)]
     reaching = [within(_reaching(needed, longest_us), "window_start")]
     for concern in own:
         name = text(concern.window.name)
-        covering.append(f"(grid = {name} AND ({_due_or_touched(concern, touched, what='frame')}))")
+        of_frames = f"(grid = {name} AND ({_due_or_touched(concern, touched, what='frame')}))"
+        covering.append(of_frames)
+        reading.append(of_frames)
         of_windows = _due_or_touched(concern, touched, what="window")
         reaching.append(f"(window = {name} AND (window_start IS NULL OR {of_windows}))")
-    frames = work.tables.read("frames").where(" OR ".join(covering))
+    frames = work.tables.read("frames").where(" OR ".join(reading))
     states = window_states(frames, of_batch, pipeline=work.pipeline, concerns=concerns)
     reach = " OR ".join(f"({it})" for it in reaching)
     if any(it.window.name in work.run.opening.changes.reshaped for it in concerns):
@@ -225,6 +230,14 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
     return Concerned(
         states=states, reach=f"({_of_windows(concerns)}) AND ({reach})", covering=" OR ".join(covering)
     )
+
+
+def _of_cores(work: Work, concerns: Sequence[Concern]) -> Iterator[str]:
+    """The predicates on the coarser frames that lie in all windows of a concern."""
+    for concern in concerns:
+        coarser = grid_of(work.pipeline, concern.window.name).coarser
+        if concern.core is not None and coarser is not None:
+            yield f"(grid = {text(coarser)} AND ({within([concern.core], 'frame_start')}))"
 
 
 def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:

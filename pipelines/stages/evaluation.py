@@ -60,7 +60,8 @@ def _is_small(work: Work, source: Source | None) -> bool:
 def _asks_for_all(work: Work) -> bool:
     """Whether windows may become due that the batch did not touch, however many."""
     asks = work.request.final or work.request.watermark_us is not None
-    return asks or bool(work.run.opening.changes.new_windows)
+    changes = work.run.opening.changes
+    return asks or bool(changes.new_windows) or changes.new_coarser
 
 
 def _touched(work: Work) -> int:

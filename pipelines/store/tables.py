@@ -81,7 +81,7 @@ CHECKS: Columns = {
 
 PARTITIONED_BY = {
     "partial_frames": ("source", "day"),
-    "frames": ("day",),
+    "frames": ("day", "grid"),
     "partial_sessions": ("source", "day"),
     "sessions": ("day",),
     "watermarks": ("source", "day"),

@@ -5,7 +5,7 @@ Promised: floors are true floors, and every instant of a frame lies in the same 
 """
 
 from pipelines.windows.custom import Proto, window_function
-from pipelines.windows.grids import ALIGNED, ARRIVAL, Grid, grid_of, grids_of
+from pipelines.windows.grids import ALIGNED, ARRIVAL, COARSER, Grid, grid_of, grids_of
 from pipelines.windows.held import held, length_us
 from pipelines.windows.lateness import (
     closed_over,
@@ -24,6 +24,7 @@ from pipelines.windows.sliding import Covered, covered_by, starts_of
 __all__ = [
     "ALIGNED",
     "ARRIVAL",
+    "COARSER",
     "ISLAND",
     "ISLAND_END",
     "Covered",

@@ -3,7 +3,7 @@
 Windows of fixed length share the grid `aligned`, or `arrival` where their time is the arrival time, and a
 frame there is as long as the greatest common divisor of all their lengths. Every other window has frames
 of its own, on a grid of its name: its frames are its windows already, or, for sessions, bins that no gap
-divides.
+divides. Beside a grid that windows share, whole frames of a coarser length may be kept.
 """
 
 from __future__ import annotations
@@ -12,22 +12,33 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.spec.check import frame_us
+from pipelines.spec.coarser import coarser_us
+from pipelines.spec.durations import show_duration
 from pipelines.spec.model import Cumulate, Pipeline, Sliding, Window
 from pipelines.windows.merging import merges
 
 ALIGNED, ARRIVAL = "aligned", "arrival"
+COARSER = "/"
+"""Stands in the name of a grid of coarser frames, and of no other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
     """Frames, and the windows that are made of them.
 
-    `frame_us` is the length that all its frames have; `None` where each frame has its own.
+    `frame_us` is the length that all its frames have; `None` where each frame has its own. `coarser_us` is
+    that of the coarser frames kept beside them, if any are.
     """
 
     name: str
     windows: tuple[Window, ...]
     frame_us: int | None = None
+    coarser_us: int | None = None
+
+    @property
+    def coarser(self) -> str | None:
+        """The name that the grid of its coarser frames has in the tables."""
+        return None if self.coarser_us is None else f"{self.name}{COARSER}{show_duration(self.coarser_us)}"
 
     @property
     def by_arrival(self) -> bool:
@@ -56,7 +67,11 @@ def _shared(pipeline: Pipeline) -> list[Grid]:
     for name, time in times:
         windows = tuple(it for it in pipeline.windows if _is_aligned(it) and it.time == time)
         if windows:
-            grids.append(Grid(name=name, windows=windows, frame_us=frame_us(pipeline, time=time)))
+            lengths = {
+                "frame_us": frame_us(pipeline, time=time),
+                "coarser_us": coarser_us(pipeline, time=time),
+            }
+            grids.append(Grid(name=name, windows=windows, **lengths))
     return grids
 
 

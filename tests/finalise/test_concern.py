@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -82,3 +83,35 @@ def test_a_session_that_merges_when_it_touches_reaches_no_further_than_itself() 
     session = Window(name="s", shape=Session(gap_us=1))
     concern = concern_of(session, before_us=10, after_us=20, restated=False)
     assert concern.frames([Interval(30, 40)]) == [Interval(10, 20), Interval(30, 40)]
+
+
+#   size 1000, coarser frames of 30; a window starts somewhere in `starts`
+@pytest.mark.parametrize(
+    ("before", "after", "restated", "core"),
+    [
+        (2000, 2100, False, Interval(1110, 1980)),
+        (2000, 2000, False, Interval(1020, 1980)),
+        (2000, 3000, False, None),
+        (2000, 2100, True, None),
+        (None, 2100, False, None),
+        (2000, LATEST_US, False, None),
+    ],
+)
+def test_what_lies_in_all_windows_of_a_batch_is_its_core(
+    before: int | None, after: int, restated: bool, core: Interval | None
+) -> None:
+    window = Window(name="w", shape=Sliding(size_us=1000, step_us=10), allowed_lateness_us=5)
+    concern = concern_of(window, before_us=before, after_us=after, restated=restated)
+    assert concern.core is None
+    concern = replace(concern, coarser_us=30)
+    assert concern.core == core
+    if core is not None and concern.starts is not None:
+        last = concern.starts.end_us - 1
+        for start, frame in product((concern.starts.start_us, last), (core.start_us, core.end_us - 1)):
+            assert start <= frame < start + 1000
+
+
+def test_windows_that_may_be_early_have_no_core() -> None:
+    window = Window(name="w", shape=Sliding(size_us=1000, step_us=10), panes=Panes(early=Rows(rows=9)))
+    concern = concern_of(window, before_us=2000, after_us=2100, restated=False)
+    assert replace(concern, coarser_us=30).core is None
