@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from pipelines.aggregates import are_alike, combine_columns, part_columns
+from pipelines.aggregates import combine_columns, is_unchanged, part_columns, part_names
 from pipelines.spec import Pipeline
 
 FRAME = ("grid", "frame_start", "frame_end")
@@ -52,9 +52,11 @@ def changed(
     sides = paired.agg(
         F.first("_now", ignorenulls=True).alias("_now"), F.first("_was", ignorenulls=True).alias("_was")
     )
-    alike = F.lit(True)
-    for name in state:
-        alike &= are_alike(F.col(f"_now.{name}"), F.col(f"_was.{name}"), kind=_type(partials, name))
+    alike = F.col("_now.event_count").eqNullSafe(F.col("_was.event_count"))
+    for aggregate in pipeline.aggregates:
+        for name in part_names(aggregate):
+            new, old = F.col(f"_now.{name}"), F.col(f"_was.{name}")
+            alike &= is_unchanged(new, old, kind=_type(partials, name), op=aggregate.op)
     return sides.agg(F.count_if(~alike).alias("changed"))
 
 

@@ -6,7 +6,7 @@ the events at once.
 """
 
 from pipelines.aggregates.laws import laws_kept
-from pipelines.aggregates.likeness import are_alike
+from pipelines.aggregates.likeness import are_alike, is_unchanged
 from pipelines.aggregates.operation import Given, Operation, Part
 from pipelines.aggregates.registry import operation_of, part_names
 from pipelines.aggregates.sharing import shared
@@ -28,6 +28,7 @@ __all__ = [
     "combine_columns",
     "event_values",
     "finish_columns",
+    "is_unchanged",
     "laws_kept",
     "nullable",
     "operation_of",

@@ -19,6 +19,29 @@ from pipelines.aggregates.kinds import can_be_ordered
 RESUMMING_ERROR = 1e-12
 """Relative: some thousand roundings of a double's 53 bits."""
 SKETCH = {"sketch", "fingerprint"}
+PICKING = (
+    "min",
+    "max",
+    "first",
+    "last",
+    "min_by",
+    "max_by",
+    "top",
+    "bottom",
+    "distinct",
+    "collect_list",
+    "collect_set",
+)
+
+
+def is_unchanged(now: Column, before: Column, *, kind: DataType, op: str) -> Column:
+    """Whether a value of an operation, or a part of its state, is what it was. Never null.
+
+    What is picked out of the values is the same only when it is equal: no order of adding has a part in it.
+    """
+    if op in PICKING and can_be_ordered(kind):
+        return now.eqNullSafe(before)
+    return are_alike(now, before, kind=kind)
 
 
 def are_alike(one: Column, other: Column, *, kind: DataType) -> Column:

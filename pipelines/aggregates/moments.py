@@ -132,11 +132,14 @@ def _of_population(rows: Column, central: Column) -> Column:
 
 
 def _skewness(rows: Column, central: Column) -> Column:
-    return F.when(central[0] != 0, F.sqrt(rows) * central[1] / F.sqrt(central[0] * central[0] * central[0]))
+    # Asked of the product, for that of tiny spreads is zero before they are.
+    cubed = central[0] * central[0] * central[0]
+    return F.when(cubed != 0, F.sqrt(rows) * central[1] / F.sqrt(cubed))
 
 
 def _kurtosis(rows: Column, central: Column) -> Column:
-    return F.when(central[0] != 0, rows * central[2] / (central[0] * central[0]) - 3.0)
+    squared = central[0] * central[0]
+    return F.when(squared != 0, rows * central[2] / squared - 3.0)
 
 
 VARIANCE = _operation("variance", _of_sample)

@@ -15,8 +15,8 @@ from pyspark.sql.types import DataType, DecimalType
 
 from pipelines.aggregates.operation import Operation, Over, Part, to_group
 
-SUM_DIGITS = 10
-"""Spark's `sum` widens a decimal by ten digits."""
+SUM_DIGITS, MOST_DIGITS = 10, 38
+"""Spark's `sum` widens a decimal by ten digits, up to as many as there can be."""
 
 
 def _total(values: Column, over: Over = to_group) -> Column:
@@ -36,13 +36,17 @@ def _finish_sum(parts: Mapping[str, Column], types: Mapping[str, DataType]) -> C
 
 
 def _finish_avg(parts: Mapping[str, Column], types: Mapping[str, DataType]) -> Column:
-    """The type is that of Spark's own `avg`: four more digits for a decimal, a double for all others."""
+    """The type is that of Spark's own `avg`: four more digits for a decimal, a double for all others.
+
+    Of sums that have all digits there are it is not known how many their values had: so have their averages.
+    """
     total = types["total"]
     if not isinstance(total, DecimalType):
         return F.when(parts["rows"] > 0, parts["total"].cast("double") / parts["rows"])
-    digits, scale = total.precision - SUM_DIGITS + 4, min(total.scale + 4, 38)
+    scale = min(total.scale + 4, MOST_DIGITS)
+    digits = MOST_DIGITS if total.precision == MOST_DIGITS else total.precision - SUM_DIGITS + 4
     mean = parts["total"] / parts["rows"].cast("decimal(20,0)")
-    return F.when(parts["rows"] > 0, mean.cast(DecimalType(min(max(digits, scale), 38), scale)))
+    return F.when(parts["rows"] > 0, mean.cast(DecimalType(min(max(digits, scale), MOST_DIGITS), scale)))
 
 
 COUNT = Operation(name="count", parts=(ROWS,), finish=_finish_count)

@@ -17,7 +17,8 @@ PAIR = 2
 
 
 def argument_problems(expectation: Expectation) -> Iterator[str]:
-    """What is wrong with the arguments of a row rule; nothing is said of other expectations."""
+    """What is wrong with the arguments of a row rule; of others only what their SQL may not do."""
+    yield from _refused_conditions(expectation)
     shape = ROW_RULES.get(expectation.name)
     if shape is None:
         return
@@ -46,7 +47,11 @@ def _contradictions(expectation: Expectation, shape: Shape) -> Iterator[str]:
     condition, parser = expectation.argument("row_condition"), expectation.argument("condition_parser")
     if isinstance(condition, str) and parser is None:
         yield "`row_condition` needs a `condition_parser`; for Spark SQL that is `spark`"
-    if isinstance(condition, str) and parser == "spark":
+
+
+def _refused_conditions(expectation: Expectation) -> Iterator[str]:
+    condition, parser = expectation.argument("row_condition"), expectation.argument("condition_parser")
+    if isinstance(condition, str) and parser not in (None, "pandas"):
         for problem in problems_of(condition):
             yield f"`row_condition` `{condition}`: {problem}"
 

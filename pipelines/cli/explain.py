@@ -12,7 +12,7 @@ from pipelines.cli.explain_windows import frames, time_rules, windows
 from pipelines.cli.place import folder_of, pipeline_of
 from pipelines.cli.steps import steps_of
 from pipelines.cli.written import indented, table
-from pipelines.spec import Aggregate, Pipeline, show_duration
+from pipelines.spec import Aggregate, Pipeline, hide, secrets_of, show_duration
 from pipelines.spec.model import Scalar
 
 
@@ -39,7 +39,7 @@ def _sources(pipeline: Pipeline) -> str:
         [
             source.name,
             source.format,
-            source.path or "",
+            hide(source.path or "", secrets_of(pipeline)),
             source.event_time,
             source.arrival_time or "the event time",
             source.substream or "one",

@@ -13,7 +13,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.aggregates import are_alike
+from pipelines.aggregates import is_unchanged
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS, finished
 from pipelines.finalise.triggers import fires, fires_early, is_published
@@ -85,7 +85,8 @@ def _has_changed(both: DataFrame, pipeline: Pipeline) -> Column:
     unlike = ~F.col("event_count").eqNullSafe(F.col("_last.event_count"))
     for aggregate in pipeline.aggregates:
         kind = both.schema[aggregate.name].dataType
-        unlike |= ~are_alike(F.col(aggregate.name), F.col(f"_last.{aggregate.name}"), kind=kind)
+        now, before = F.col(aggregate.name), F.col(f"_last.{aggregate.name}")
+        unlike |= ~is_unchanged(now, before, kind=kind, op=aggregate.op)
     return unlike
 
 

@@ -35,7 +35,9 @@ def with_held(events: DataFrame, pipeline: Pipeline, *, breaks: Column) -> DataF
     columns = {
         held_column(window): F.when(
             ~breaks,
-            held(window.shape, instant_of(window), key=pipeline.key, told=_told(events, window)),
+            held(
+                window.shape, instant_of(window), key=pipeline.key, told=_said(events, window, breaks=breaks)
+            ),
         )
         for window in others
     }
@@ -54,6 +56,12 @@ def lengths_rules(events: DataFrame, windows: Sequence[Window]) -> dict[str, Col
                     fits, F.lit(False)
                 )
     return rules
+
+
+def _said(events: DataFrame, window: Window, *, breaks: Column) -> Column | None:
+    told = _told(events, window)
+    # Spark has Python functions look at every row, also where their result is not asked for.
+    return F.when(~breaks, told) if told is not None and isinstance(window.shape, Custom) else told
 
 
 def _told(events: DataFrame, window: Window) -> Column | None:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BooleanType,
     DataType,
+    DayTimeIntervalType,
     IntegralType,
     NumericType,
     TimestampNTZType,
@@ -30,11 +31,12 @@ from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, sele
 from pipelines.ingest.fate import FATE, RULES
 from pipelines.ingest.holding import HELD
 from pipelines.ingest.read import UNREADABLE, schema_of
-from pipelines.spec import Custom, Pipeline, Source
+from pipelines.spec import Custom, PerElement, Pipeline, Source, Unaligned
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
 from pipelines.windows import window_function
 
 TIMES = (TimestampType, TimestampNTZType)
+LENGTHS = (NumericType, DayTimeIntervalType)
 PLACED = ("_grid", "_frame_us", "_frame_end_us", "_instant_us", "_is_tallied", "_first_us", "_last_us")
 IDS = ("_known_us", "_has_id", "_counting", "_place")
 EVENT_ID_COLUMNS = ("arrival_time", "source", "batch_start", "batch_end", "day")
@@ -73,7 +75,12 @@ def verify(spark: SparkSession, pipeline: Pipeline) -> tuple[str, ...]:
         if not found:
             events = select_columns(rows, replace(source, where=None))
             found += _column_problems(events, source, pipeline=pipeline)
-            found += _problems(events, [*_asked_of_source(source), *_asked_of_aggregates(source, pipeline)])
+            asked = (
+                *_asked_of_source(source),
+                *_asked_of_aggregates(source, pipeline),
+                *_asked_of_windows(source, pipeline),
+            )
+            found += _problems(events, asked)
             types = {field.name: field.dataType.simpleString() for field in events.schema}
             schemas[source.name] = {name: types[name] for name in pipeline.key if name in types}
         problems += found
@@ -117,6 +124,18 @@ def _asked_of_aggregates(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
             yield Asked(sql=of, place=f"{place}: {aggregate.op}", wanted=wanted, ordered=ordered)
         if by is not None:
             yield Asked(sql=by, place=f"{place}: by", wanted=kinds_by(aggregate.op), ordered=ordered)
+
+
+def _asked_of_windows(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
+    for window in pipeline.windows:
+        place = f"source `{source.name}`: window `{window.name}`"
+        match window.shape:
+            case PerElement(column=column):
+                yield Asked(sql=f"`{column}`", place=f"{place}: tumbling", wanted=LENGTHS)
+            case Unaligned(shift=str(shift)):
+                yield Asked(sql=shift, place=f"{place}: unaligned", wanted=LENGTHS)
+            case _:
+                continue
 
 
 def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline) -> Iterator[str]:
@@ -197,7 +216,11 @@ def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> It
 def _names(wanted: tuple[type[DataType], ...]) -> str:
     if TimestampType in wanted:
         return "TIMESTAMP; convert it, like `to_timestamp(…)` or `timestamp_seconds(…)`"
-    called: dict[type[DataType], str] = {NumericType: "a number", IntegralType: "a whole number"}
+    called: dict[type[DataType], str] = {
+        NumericType: "a number",
+        IntegralType: "a whole number",
+        DayTimeIntervalType: "an interval of days to seconds",
+    }
     return " or ".join(called.get(kind, kind.typeName().upper()) for kind in wanted)
 
 

@@ -5,7 +5,7 @@ in one message, each with its line, what was found and what is allowed; and a pi
 consistent in itself.
 """
 
-from pipelines.spec.changes import Changes, changes_between
+from pipelines.spec.changes import Changes, changes_between, windows_of
 from pipelines.spec.check import frame_us, warnings
 from pipelines.spec.coarser import coarser_us
 from pipelines.spec.durations import parse_duration, parse_instant, show_duration
@@ -74,4 +74,5 @@ __all__ = [
     "show_duration",
     "state_fingerprint",
     "warnings",
+    "windows_of",
 ]

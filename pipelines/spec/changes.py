@@ -6,6 +6,7 @@ serve has to be computed anew.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
@@ -17,8 +18,8 @@ CORE, IDS, PANES, GRID, COARSER, OWN = "#core", "#ids", "#panes", "@", "/", "own
 class Changes:
     """`problems` that the tables cannot serve, the names of `new_windows` that they can, and the lengths of
     their frames by grid, in microseconds, which stay. `reshaped` are those of the new windows whose name
-    stood for another shape. `new_triggers`: news may wait under older ones. `new_coarser`: coarser frames
-    are of other lengths, or none.
+    stood for another shape, now or once. `new_triggers`: news may wait under older ones. `new_coarser`:
+    coarser frames are of other lengths, or none.
     """
 
     problems: tuple[str, ...] = ()
@@ -29,8 +30,16 @@ class Changes:
     new_coarser: bool = False
 
 
-def changes_between(before: str, after: str) -> Changes:
-    """What changed between two state fingerprints."""
+def windows_of(fingerprint: str) -> frozenset[str]:
+    """The names of the windows that a state fingerprint tells of."""
+    return frozenset(_windows(_parsed(fingerprint)))
+
+
+def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> Changes:
+    """What changed between two state fingerprints.
+
+    `known` are windows of fingerprints before: what was published of such a name may still stand.
+    """
     was, now = _parsed(before), _parsed(after)
     if was.get(CORE) != now.get(CORE):
         return Changes(problems=("key or aggregates differ from those that its frames were made for",))
@@ -42,12 +51,12 @@ def changes_between(before: str, after: str) -> Changes:
         if name.startswith(GRID) and name in lengths and int(us) % lengths[name]:
             kept, asked = show_duration(lengths[name]), show_duration(int(us))
             problems.append(f"frames are {kept} long, and the windows now need frames of {asked}")
-    windows = {name: told for name, told in now.items() if not name.startswith(("#", GRID, COARSER))}
+    windows = _windows(now)
     new = [name for name, told in windows.items() if was.get(name) != told]
-    reshaped = [name for name in new if name in was]
+    reshaped = [name for name in new if name in was or name in known]
     for name in new:
         grid = windows[name].split(".")[0]
-        if name in reshaped and (was[name].split(".")[0] != grid or grid == OWN):
+        if name in was and (was[name].split(".")[0] != grid or grid == OWN):
             problems.append(
                 f"window `{name}` has another shape, which the frames that there are cannot serve"
             )
@@ -61,6 +70,10 @@ def changes_between(before: str, after: str) -> Changes:
         new_coarser=_coarser(was) != _coarser(now),
         frame_lengths=tuple(sorted((name.removeprefix(GRID), us) for name, us in lengths.items())),
     )
+
+
+def _windows(entries: dict[str, str]) -> dict[str, str]:
+    return {name: told for name, told in entries.items() if not name.startswith(("#", GRID, COARSER))}
 
 
 def _coarser(entries: dict[str, str]) -> dict[str, str]:

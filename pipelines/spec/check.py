@@ -13,8 +13,10 @@ from pipelines.spec.reserved import GRIDS, ILLEGAL, LATE_EVENT_COLUMNS, RESULT_C
 
 Problem = tuple[int, str]
 MOST_STEPS = 10_000
-TINY = 1 / 200
-"""A frame below this part of its shortest window is tiny: 7 s beside 1 h gives frames of one second."""
+TINY, NEAR = 1 / 200, 5
+"""A frame below this part of the longest window is tiny, if every size and step is so many times longer: 7 s
+beside 1 h gives frames of one second.
+"""
 
 
 def frame_us(pipeline: Pipeline, *, time: Literal["event", "arrival"] = "event") -> int:
@@ -141,11 +143,20 @@ def _warnings(pipeline: Pipeline) -> Iterator[str]:
 
 def _tiny_frames(pipeline: Pipeline, *, time: Literal["event", "arrival"]) -> Iterator[str]:
     shapes = [window.shape for window in pipeline.windows if window.time == time]
-    sizes_us = [shape.size_us for shape in shapes if isinstance(shape, Sliding | Cumulate)]
-    if sizes_us and frame_us(pipeline, time=time) < TINY * min(sizes_us):
+    lengths_us = [
+        length_us
+        for shape in shapes
+        if isinstance(shape, Sliding | Cumulate)
+        for length_us in (shape.size_us, shape.step_us)
+    ]
+    if not lengths_us:
+        return
+    length_us = frame_us(pipeline, time=time)
+    # A frame about as long as some step or size is what was asked for.
+    if length_us < TINY * max(lengths_us) and length_us * NEAR < min(lengths_us):
         yield (
-            f"frames are {show_duration(frame_us(pipeline, time=time))} long, tiny beside the shortest "
-            f"window of {show_duration(min(sizes_us))}: sizes, steps and offsets share no longer divisor"
+            f"frames are {show_duration(length_us)} long, tiny beside the shortest size or step of "
+            f"{show_duration(min(lengths_us))}: sizes, steps and offsets share no longer divisor"
         )
 
 

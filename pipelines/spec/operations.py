@@ -26,6 +26,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 
 ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 OPTIONAL = {"custom": ("of",)}
+MOST = 2**31 - 1
+"""As Spark counts the items of an array."""
 WITHOUT_EXPRESSION = ("count",)
 
 
@@ -95,9 +97,9 @@ def _option(fields: Fields, option: str) -> Scalar | tuple[Scalar, ...]:
 
 
 def _number(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST:
         return value
-    raise ValueError(f"found `{value}`; allowed is a whole number above zero")
+    raise ValueError(f"found `{value}`; allowed is a whole number above zero, {MOST:,} at most")
 
 
 def _quantiles(value: object) -> Scalar | tuple[Scalar, ...]:

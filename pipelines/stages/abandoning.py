@@ -14,7 +14,7 @@ from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import LAW
 from pipelines.store.history import restore
-from pipelines.store.ledger import abandon_run, open_run, read_rows
+from pipelines.store.ledger import abandon_run, open_run, read_rows, void_attempts
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.tables import Folder
@@ -44,6 +44,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
         for table, lanes in _lanes(pipeline).items():
             fences = [run.fence(lane) for lane in lanes]
             restore(store, table, at_us=pending.started_at_us, fences=fences)
+    void_attempts(store, run)
     abandon_run(store, run)
     return pending
 

@@ -19,6 +19,7 @@ from pipelines.accumulate import (
     PROTO,
     accumulate,
     changed,
+    is_one_grid,
     newest_per_substream,
     partial_frames,
     partial_sessions,
@@ -84,7 +85,7 @@ def _accumulate(work: Work, source: Source, *, events: DataFrame, rules: Sequenc
     counts = {name: int(value or 0) for name, value in counted.items() if not name.startswith("newest")}
     counts["accepted"] = counts.pop("tallied")
     counts |= {f"partial_{what}": rows for what, (rows, _) in written.items()}
-    if len(grids_of(work.pipeline)) == 1 and "frames" in written:
+    if is_one_grid(grids_of(work.pipeline)) and "frames" in written:
         # Every event is in one frame, so what was written says it too.
         counts["accepted"] = written["frames"][1]
     return counts

@@ -16,7 +16,7 @@ from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.ledger import read_rows
 from pipelines.store.reader import ask, in_microseconds
-from pipelines.store.sql import Instant, on_days_of, text
+from pipelines.store.sql import not_after, not_before, on_days_of, text
 
 LAW = "panes_add_up_to_windows"
 BOUNDS = ("window", "window_start", "window_end")
@@ -102,8 +102,9 @@ def _where_they_stand(work: Work, last: str) -> tuple[int, str, str]:
     said = in_microseconds(bounds).to_pylist()[0]
     near = "window_start IS NULL" if said["unbounded"] else "false"
     if said["first_start"] is not None:
-        first, end = Instant(said["first_start"]), Instant(said["last_start"])
-        near = f"({near} OR (window_start >= {first} AND window_start <= {end}))"
+        start_us, last_us = int(said["first_start"]), int(said["last_start"])
+        reach = f"{not_before('window_start', start_us)} AND {not_after('window_start', last_us)}"
+        near = f"({near} OR ({reach}))"
     # What was retracted stands under an older batch, if it does; all else under this one.
     stands = near if said["retracted"] else f"{near} AND {is_this(work.run)}"
     return int(said["told"]), near, stands

@@ -32,12 +32,13 @@ from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store.ledger import finished_stages, stages_before
 from pipelines.store.rows import from_rows
-from pipelines.store.sql import Instant, is_batch
+from pipelines.store.sql import Instant, is_batch, not_after, not_before
 from pipelines.store.writes import Place, days_of, merge
 from pipelines.windows import session_windows
 
 DAY_US = 86_400_000_000
 MOST_RANGES = 100
+FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
 Counts = dict[str, int]
 
 
@@ -95,10 +96,11 @@ def combine_touched_sessions(work: Work, *, whose: str, checked: bool = True) ->
     near = f"({standing_near(windows, touched_by(work, whose))}) AND {_may_be_open(work)}"
     opened = standing(sessions.where(near), windows, watermark_us=work.judged_by_us)
     around = areas(partials.where(whose), opened, windows=windows, key=work.pipeline.key).persist()
-    reached = _reached(around)
-    stand = standing(sessions.where(reached), windows, watermark_us=work.judged_by_us)
+    inside, meeting = _reached(around)
+    # Closed ones too, which may reach out of the areas with intervals of their own inside.
+    stand = standing(sessions.where(meeting), windows, watermark_us=work.judged_by_us)
     rows = combine_sessions(
-        partials.where(reached), stand, windows=windows, areas=around, pipeline=work.pipeline
+        partials.where(inside), stand, windows=windows, areas=around, pipeline=work.pipeline
     ).persist()
     try:
         if checked:
@@ -117,25 +119,30 @@ def _may_be_open(work: Work) -> str:
     return "true" if after_us is None else f"window_end > {Instant(max(EARLIEST_US, after_us))}"
 
 
-def _reached(areas: DataFrame) -> str:
-    """The predicate that something lies between the first and the last of the areas."""
+def _reached(areas: DataFrame) -> tuple[str, str]:
+    """The predicates that something lies, or reaches, between the first and the last of the areas."""
     (reach,) = from_rows(reach_of(areas))
     if reach.first_us is None:
-        return "false"
-    last = Instant(min(reach.last_us, LATEST_US))
-    return f"window_start >= {Instant(reach.first_us)} AND window_end <= {last}"
+        return "false", "false"
+    inside = f"{not_before('window_start', reach.first_us)} AND {not_after('window_end', reach.last_us)}"
+    meeting = f"{not_before('window_end', reach.first_us)} AND {not_after('window_start', reach.last_us)}"
+    return inside, meeting
 
 
 def accumulated(work: Work) -> Counts:
     """The sums of all sources' counts. Raises `CorrectTheCall` if a source has not been accumulated.
 
-    What was accumulated for a batch that has run stands, until it is accumulated again.
+    What was accumulated for a batch that has run stands, until it is accumulated again. Of one that others
+    have followed the ledger alone knows, which has no counts of rules.
     """
     done = {
         one.source: one.counts
         for one in (*stages_before(work.tables, work.run), *finished_stages(work.tables, work.run))
         if one.stage == "accumulate"
     }
+    before = work.run.opening.before
+    if not done and before is not None:
+        return {name: getattr(before, name) or 0 for name in FATES}
     missing = [source.name for source in work.pipeline.sources if source.name not in done]
     if missing:
         raise CorrectTheCall(
@@ -162,6 +169,6 @@ def within(intervals: Sequence[Interval], column: str) -> str:
         else [Interval(intervals[0].start_us, intervals[-1].end_us)]
     )
     return " OR ".join(
-        f"({column} >= {Instant(it.start_us)} AND {column} < {Instant(min(it.end_us, LATEST_US))})"
+        f"({not_before(column, it.start_us)} AND {column} < {Instant(min(it.end_us, LATEST_US))})"
         for it in ranges
     )

@@ -30,7 +30,7 @@ from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store.ledger import Run, noted
 from pipelines.store.retention import kept_from_us
-from pipelines.store.sql import Instant, is_batch, text
+from pipelines.store.sql import Instant, is_batch, not_after, text
 from pipelines.store.writes import days_of
 from pipelines.windows import grace_us, grid_of, merges
 
@@ -257,7 +257,7 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
 def _due_or_touched(concern: Concern, touched: Sequence[Interval], *, what: str) -> str:
     ends = "false"
     if concern.due_until_us is not None and concern.due_until_us != concern.due_after_us:
-        ends = f"{what}_end <= {Instant(concern.due_until_us)}"
+        ends = not_after(f"{what}_end", concern.due_until_us)
         if concern.due_after_us is not None:
             ends = f"({ends} AND {what}_end > {Instant(concern.due_after_us)})"
     if concern.closing is not None:

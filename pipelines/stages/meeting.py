@@ -14,7 +14,7 @@ from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
 from pipelines.spec import Window
 from pipelines.stages.site import Work
 from pipelines.store.reader import ask, in_microseconds
-from pipelines.store.sql import Instant, text
+from pipelines.store.sql import Instant, not_after, not_before, text
 from pipelines.windows import grace_us, keeps_apart
 
 ALL, NONE = "true", "false"
@@ -53,7 +53,7 @@ def _due(concern: Concern) -> str:
     )
     ends = NONE
     if concern.due_until_us is not None:
-        ends = " AND ".join([*due, f"window_end <= {_instant(concern.due_until_us)}"])
+        ends = " AND ".join([*due, not_after("window_end", concern.due_until_us)])
     if concern.closing is None:
         return ends
     first, after = concern.closing.start_us - grace, concern.closing.end_us
@@ -71,7 +71,7 @@ def _span(work: Work, table: str, *, where: str) -> Interval | None:
 def _meets(span: Interval | None) -> str:
     if span is None:
         return NONE
-    return f"window_end >= {_instant(span.start_us)} AND window_start <= {_instant(span.end_us)}"
+    return f"{not_before('window_end', span.start_us)} AND {not_after('window_start', span.end_us)}"
 
 
 def _is_one_of(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import hold_to_panes
-from pipelines.stages.combining import accumulated
+from pipelines.stages.combining import FATES, accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.site import Work
@@ -29,7 +29,6 @@ from pipelines.store.writes import Place, days_of, merge
 from pipelines.windows import closes_us
 
 Counts = dict[str, int]
-FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
 
 
 def publish_batch(work: Work, *, fingerprint: str) -> Counts:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pipelines.checks import load_suite
 from pipelines.errors import WaitForTheBatch
+from pipelines.ingest.verify import check
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
 from pipelines.store import small
@@ -16,8 +18,12 @@ KEPT = "attempts"
 def empty_tables(site: Site) -> None:
     """Empty all tables of the pipeline, in the shapes of the spec as it now is.
 
-    Raises `WaitForTheBatch` while a batch is running. What was in them stays in their history for a week.
+    Raises `CorrectTheSpec` where spec or expectations are wrong, `WaitForTheBatch` while a batch is running.
+    What was in them stays in their history for a week. Cut off in the middle, the ledger is empty and some
+    tables are not: the next run refuses then, until it is said again.
     """
+    check(site.spark, site.declared)
+    load_suite(site.declared.expectations)
     pending = unfinished(read_ledger(site.store, site.declared.name))
     if pending is not None and pending.status == "running":
         raise WaitForTheBatch(

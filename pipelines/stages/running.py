@@ -31,7 +31,18 @@ from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.store import small
 from pipelines.store.attempts import OPENING
-from pipelines.store.ledger import Done, Run, finish_stage, finished_stages, forget, mark, open_run, read_rows
+from pipelines.store.ledger import (
+    Done,
+    Run,
+    begun_stages,
+    finish_stage,
+    finished_stages,
+    forget,
+    is_newest,
+    mark,
+    open_run,
+    read_rows,
+)
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.retention import kept_from_us
@@ -82,22 +93,35 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     opening, pending = opens(rows), unfinished(rows)
     _refuse_beyond_retention(site.pipeline, opening)
     if pending is None or pending.spec_fingerprint != fingerprint:
-        _prepare(site, is_empty=not any(row.status == "published" for row in rows))
+        is_empty = not any(row.status == "published" for row in rows)
+        if is_empty and pending is None:
+            _refuse_leftovers(site)
+        _prepare(site, is_empty=is_empty)
     return open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
 
 
 def _refuse_too_early(work: Work, stage: str) -> None:
     """Raise `CorrectTheCall` where a stage before this one has not run since what comes before that one did.
 
-    A run of which nothing has been done yet is taken back then, so that no other batch waits for it.
+    The ledger is left as it was then, so that no other batch waits for this one more than it did.
     """
+    opening = work.run.opening
     done = {one.stage for one in finished_stages(work.tables, work.run)}
+    # Whoever began and did not end may have written something.
+    begun = begun_stages(work.tables, work.run)
     for position, needed in enumerate(STAGES[: STAGES.index(stage)]):
-        is_as_before = work.run.opening.before is not None and not done.intersection(STAGES[:position])
-        if needed not in done and not is_as_before:
-            if not done:
+        is_touched = done.intersection(STAGES[:position]) or begun.intersection(
+            {None, *STAGES[: position + 1]}
+        )
+        if needed not in done and (opening.before is None or is_touched):
+            if opening.status is None and is_newest(work.tables, work.run):
                 forget(work.tables, work.run)
-            raise CorrectTheCall(f"batch {work.batch}: the stage {needed} has not run; run it before {stage}")
+            elif opening.status not in (None, "running"):
+                mark(work.tables, work.run, status=opening.status)
+            raise CorrectTheCall(
+                f"batch {work.batch}: the stage {needed} has not run, or not since the spec was changed; run "
+                f"it before {stage}"
+            )
 
 
 def _refuse_beyond_retention(pipeline: Pipeline, opening: Opening) -> None:
@@ -106,6 +130,16 @@ def _refuse_beyond_retention(pipeline: Pipeline, opening: Opening) -> None:
         raise ChooseAnotherBatch(
             f"batch {opening.batch} is older than what `retention` keeps, which begins at "
             f"{show_instant(kept_us)}: its frames may be gone. Run a newer one, or let retention be longer"
+        )
+
+
+def _refuse_leftovers(site: Site) -> None:
+    """Raise `CorrectTheCall` where tables hold rows of which the ledger knows nothing."""
+    left = [table for table in OF_STATES if small.has_rows(site.tables, table)]
+    if left:
+        raise CorrectTheCall(
+            f"no batch of pipeline `{site.pipeline.name}` has run, but there are rows in {', '.join(left)}: "
+            "a rebuild was cut off. Say it again, with --rebuild, which empties them"
         )
 
 

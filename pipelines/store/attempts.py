@@ -1,12 +1,12 @@
 """The attempts at the batch that is being run: who writes for it, and what each has done.
 
 Numbers only rise. The table holds one batch's attempts at a time: opening another batch clears it, since
-what was there is done.
+what was there is done, and so does giving the batch up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
@@ -48,8 +48,9 @@ class Attempt:
         return (self.batch, self.revision) == (batch, revision)
 
 
-def begin(store: Folder, begun: Attempt) -> tuple[Attempt, bool]:
-    """Take the next number.
+def begin(store: Folder, begun: Attempt, *, still_open: Callable[[], None]) -> tuple[Attempt, bool]:
+    """Take the next number, unless `still_open` raises: whoever slept since it opened the batch may find
+    that others have ended it.
 
     Also tells whether an earlier attempt at the batch may have written in the same lanes.
     """
@@ -59,14 +60,32 @@ def begin(store: Folder, begun: Attempt) -> tuple[Attempt, bool]:
         earlier = [_of(row) for row in small.read(opened)]
         highest = max((one.attempt for one in earlier), default=0)
         mine = replace(begun, attempt=highest + 1)
-        if all(one.batch == begun.batch for one in earlier):
+        # Asked between reading and writing: if the batch is ended after this, the write fails.
+        still_open()
+        of_batch = [one for one in earlier if one.batch == begun.batch]
+        if len(of_batch) == len(earlier):
             small.append(opened, [_row(mine)])
         else:
-            small.overwrite(opened, [_row(mine)])
+            small.overwrite(opened, [_row(one) for one in (*of_batch, mine)])
         met = [one for one in earlier if one.batch == begun.batch and one.what == "begun" and one.meets(mine)]
         return mine, bool(met)
 
     return small.retried(commit, "attempts")
+
+
+def void(store: Folder, mine: Attempt) -> None:
+    """Let nothing count that attempts at the batch have done: it is gone, or was for another spec.
+
+    That they have begun is kept: they may have left rows, which whoever comes next replaces.
+    """
+
+    def commit() -> None:
+        opened = small.open_table(store, "attempts")
+        everything = [_of(row) for row in small.read(opened)]
+        small.overwrite(opened, [_row(one) for one in everything if one.what == "begun"])
+
+    if not is_taken_over(store, mine):
+        small.retried(commit, "attempts")
 
 
 def add(store: Folder, attempt: Attempt) -> None:

@@ -19,7 +19,7 @@ from pipelines.intervals import Interval, to_us
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt, What
 from pipelines.store.fence import Fence
-from pipelines.store.ledger_rows import LedgerRow, Status, Value
+from pipelines.store.ledger_rows import LedgerRow, Status, Value, unfinished
 from pipelines.store.opening import Opening
 from pipelines.store.tables import Folder
 
@@ -62,19 +62,21 @@ def open_run(
     source: str | None,
 ) -> Run:
     """Open a batch or take it over, as `opens` decides on the ledger's rows, and take a number for this
-    attempt at it.
+    attempt at it. What was done at the batch under another spec does not count.
     """
 
-    def commit() -> Opening:
+    def commit() -> tuple[Opening, bool]:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))
         opening = opens(rows)
+        pending = unfinished(rows)
+        of_another_spec = pending is not None and pending.spec_fingerprint != fingerprint
         started_at_us = opening.started_at_us or now_us()
-        if opening.status != "running":
+        if opening.status != "running" or of_another_spec:
             _put(runs, rows, opening.row(fingerprint=fingerprint, started_at_us=started_at_us))
-        return replace(opening, started_at_us=started_at_us)
+        return replace(opening, started_at_us=started_at_us), of_another_spec
 
-    opening = small.retried(commit, "runs")
+    opening, of_another_spec = small.retried(commit, "runs")
     begun = Attempt(
         attempt=0,
         batch=opening.batch,
@@ -84,9 +86,20 @@ def open_run(
         source=source,
         at_us=now_us(),
     )
-    numbered, is_repeated = attempts.begin(store, begun)
+    numbered, is_repeated = attempts.begin(store, begun, still_open=lambda: _still_open(store, opening))
+    if of_another_spec:
+        attempts.void(store, numbered)
     has_run = opening.before is not None or bool(opening.covered)
     return Run(opening=opening, begun=numbered, is_first=not has_run and not is_repeated)
+
+
+def _still_open(store: Folder, opening: Opening) -> None:
+    mine = (opening.batch, opening.revision, "running")
+    if not any((row.batch, row.revision, row.status) == mine for row in read_rows(store)):
+        raise WaitForTheBatch(
+            f"batch {opening.batch}: another attempt has ended it since this one opened it, and this one "
+            "has changed nothing. Look at that one; there is nothing to do here"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +119,11 @@ def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
 
 
 def note(store: Folder, run: Run, *, done: Done) -> None:
-    """Write down what a later attempt at the same revision has to know, whether or not this one ends well."""
+    """Write down what a later attempt at the same revision has to know, whether or not this one ends well.
+
+    Raises `WaitForTheBatch` if the attempt has been taken over meanwhile.
+    """
+    still_mine(store, run)
     _write_down(store, run, what="noted", done=done)
 
 
@@ -114,6 +131,22 @@ def noted(store: Folder, run: Run, *, name: str) -> int:
     """The sum of a count over all notes of this revision, by whatever attempt."""
     of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
     return sum(one.counts.get(name, 0) for one in of_run if one.what == "noted")
+
+
+def begun_stages(store: Folder, run: Run) -> set[str | None]:
+    """The stages that other attempts at this revision have begun, ended or not; `None` is all of them."""
+    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
+    return {one.stage for one in of_run if one.what == "begun" and one.attempt != run.begun.attempt}
+
+
+def is_newest(store: Folder, run: Run) -> bool:
+    """Whether nobody has begun anything since this attempt began."""
+    return all(one.attempt <= run.begun.attempt for one in attempts.read(store))
+
+
+def void_attempts(store: Folder, run: Run) -> None:
+    """Let nothing count that has been done at the batch."""
+    attempts.void(store, run.begun)
 
 
 def stages_before(store: Folder, run: Run) -> list[Attempt]:

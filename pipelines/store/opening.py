@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
 from pipelines.intervals import Interval
-from pipelines.spec import Changes, changes_between
-from pipelines.store.ledger_rows import LedgerRow, unfinished
+from pipelines.spec import Changes, changes_between, windows_of
+from pipelines.store.ledger_rows import LedgerRow, Status, unfinished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Opening:
 
     batch: Interval
     revision: int
-    status: str | None
+    status: Status | None
     started_at_us: int | None
     restated: bool
     judged_by_us: int | None
@@ -110,7 +110,8 @@ def _changes(published: Sequence[LedgerRow], fingerprint: str) -> Changes:
     last = max(published, key=lambda row: row.started_at_us or 0, default=None)
     if last is None or last.spec_fingerprint == fingerprint:
         return Changes()
-    found = changes_between(last.spec_fingerprint, fingerprint)
+    known = frozenset[str]().union(*[windows_of(row.spec_fingerprint) for row in published])
+    found = changes_between(last.spec_fingerprint, fingerprint, known=known)
     if found.problems:
         rebuild = "Run with --rebuild to compute all anew, give the pipeline a new `name`, or undo the change"
         raise CorrectTheSpec(

@@ -44,6 +44,12 @@ def create(store: Folder, table: str, *, columns: Columns) -> None:
     )
 
 
+def has_rows(store: Folder, table: str) -> bool:
+    """Whether a table is there and has a file."""
+    place = location(store, table)
+    return DeltaTable.is_deltatable(place) and bool(DeltaTable(place).file_uris())
+
+
 def differing(store: Folder, table: str, *, columns: Columns) -> dict[str, tuple[str | None, str | None]]:
     """By name, the type that a column has in a table that is there and the one that it has here, where they
     differ.

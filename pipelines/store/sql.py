@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.intervals import Interval, from_us
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, from_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,20 @@ class Instant:
         # A string, for delta-rs has no literal that it would compare with a column of instants.
         written = from_us(self.us).replace(tzinfo=None).isoformat(timespec="microseconds")
         return f"'{written}Z'"
+
+
+def not_before(column: str, at_us: int) -> str:
+    """The predicate that an instant comes at another or later. Windows may begin before the first that can be
+    written.
+    """
+    return "true" if at_us <= EARLIEST_US else f"{column} >= {Instant(at_us)}"
+
+
+def not_after(column: str, at_us: int) -> str:
+    """The predicate that an instant comes at another or earlier. Windows may end after the last that can be
+    written.
+    """
+    return "true" if at_us >= LATEST_US else f"{column} <= {Instant(at_us)}"
 
 
 def is_batch(batch: Interval) -> str:

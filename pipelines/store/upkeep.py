@@ -22,7 +22,7 @@ from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import newest
 from pipelines.store.reader import in_microseconds
 from pipelines.store.retention import kept_from_us
-from pipelines.store.sql import Instant
+from pipelines.store.sql import Instant, text
 from pipelines.store.tables import PARTITIONED_BY, Folder
 
 WEEK_HOURS = 7 * 24
@@ -58,7 +58,8 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
         let_go = int((deleted or {}).get("num_deleted_rows") or 0)
     _unless_met(small.open_table(folder, table).optimize.compact)
     opened = small.open_table(folder, table)
-    old = opened.vacuum(retention_hours=WEEK_HOURS, dry_run=False)
+    # Full: also files that no commit names, which killed writers left.
+    old = opened.vacuum(retention_hours=WEEK_HOURS, dry_run=False, full=True)
     opened.create_checkpoint()
     return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=len(old))
 
@@ -72,11 +73,24 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline) -> str | None:
         until_us = max(EARLIEST_US, last.batch.end_us - pipeline.retention.late_events_us)
         return f"batch_end <= {Instant(until_us)}"
     kept_us = kept_from_us(pipeline, watermark_us=last.watermark_after_us, newest_end_us=last.batch.end_us)
+    if kept_us is not None and table == "event_ids":
+        return _beyond_memory(pipeline, kept_us)
     if kept_us is not None and table in OF_FRAMES:
         return f"frame_end <= {Instant(kept_us)}"
     if kept_us is not None and table in OF_SESSIONS:
         return f"window_end <= {Instant(_before_open_sessions_us(folder, kept_us))}"
     return None
+
+
+def _beyond_memory(pipeline: Pipeline, kept_us: int) -> str | None:
+    """The predicate on ids that no batch which can still run looks back to."""
+    bounded = [
+        f"(source = {text(source.name)} AND batch_end <= "
+        f"{Instant(max(EARLIEST_US, kept_us - source.event_id.within_us))})"
+        for source in pipeline.sources
+        if source.event_id is not None and source.event_id.within_us is not None
+    ]
+    return " OR ".join(bounded) or None
 
 
 def _before_open_sessions_us(folder: Folder, kept_us: int) -> int:

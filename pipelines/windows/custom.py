@@ -93,7 +93,7 @@ def assigned(attribute: str, event: Column) -> Column:
     def assign(row: Row | None) -> list[tuple[int, int]]:
         if row is None:
             return []
-        return [_checked(int(start), int(end)) for start, end in function.assign(row.asDict())]
+        return sorted({_checked(int(start), int(end)) for start, end in function.assign(row.asDict())})
 
     return assign(event)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import DoubleType
 
-from pipelines.aggregates import are_alike
+from pipelines.aggregates import are_alike, is_unchanged
 
 NEAR = "0.1D + 0.2D", "0.3D"
 
@@ -56,3 +57,11 @@ def test_values_are_alike_or_not_whichever_comes_first(spark: SparkSession, want
     found = list(values.select(*[it.alias(str(number)) for number, it in enumerate(verdicts)]).first())
     wrong = [pairs[number // 2] for number, it in enumerate(found) if it is not wanted]
     assert wrong == []
+
+
+def test_what_is_picked_is_the_same_only_when_it_is_equal(spark: SparkSession) -> None:
+    near = spark.createDataFrame([(1.7e18, 1.7e18 + 1e5)], "one DOUBLE, other DOUBLE")
+    one, other, kind = F.col("one"), F.col("other"), DoubleType()
+    told = [is_unchanged(one, other, kind=kind, op=op).alias(op) for op in ("max", "sum")]
+    (row,) = near.select(*told, is_unchanged(one, one, kind=kind, op="max").alias("itself")).collect()
+    assert row.asDict() == {"max": False, "sum": True, "itself": True}

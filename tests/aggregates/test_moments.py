@@ -96,3 +96,13 @@ def test_the_same_values_in_another_order_make_the_same_bits(spark: SparkSession
         for order in (rows, rows[::-1])
     )
     assert once == again
+
+
+def test_a_spread_too_small_for_its_powers_is_none(spark: SparkSession) -> None:
+    asked = [aggregate("s", "skewness", "x"), aggregate("k", "kurtosis", "x")]
+    rows = [(number, "a", 0, number * 1e-120) for number in range(5)]
+    states_of = states(
+        spark.createDataFrame(rows, "id BIGINT, key STRING, at BIGINT, x DOUBLE"), asked, parts=2
+    )
+    (result,) = results(states_of, asked).collect()
+    assert (result["s"], result["k"]) == (None, None)

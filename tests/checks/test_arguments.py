@@ -55,3 +55,9 @@ def test_a_problem_says_what_was_found_and_what_is_allowed(
 
 def test_nothing_is_said_of_expectations_that_only_great_expectations_knows() -> None:
     assert problems("expect_column_max_to_be_between", colum="a") == []
+
+
+def test_what_sql_may_not_do_it_may_in_no_expectation() -> None:
+    condition = {"row_condition": "reflect('java.lang.System', 'exit') = 1", "condition_parser": "spark"}
+    (told,) = problems("expect_column_max_to_be_between", column="a", **condition)
+    assert "reflect" in told

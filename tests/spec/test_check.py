@@ -48,6 +48,7 @@ def test_windows_of_arrival_time_do_not_cut_the_frames_of_event_time(read: Read)
     ("windows", "told"),
     [
         ("{sliding: 1 hour, step: 7 seconds}", "frames are 1 second long, tiny beside"),
+        ("{tumbling: 1 hour}\n  b: {tumbling: 7 seconds}", "frames are 1 second long, tiny beside"),
         ("{sliding: 10001 minutes, step: 1 minute}", "takes 10,001 steps a size"),
         ("{cumulate: 10001 minutes, step: 1 minute}", "takes 10,001 steps a size"),
         ("{sliding: 10 minutes, step: 1 hour}", "events between windows are in none"),
@@ -59,7 +60,13 @@ def test_what_is_probably_not_meant_is_warned_of(windows: str, told: str, read: 
 
 @pytest.mark.parametrize(
     "window",
-    ["{tumbling: 1 hour}", "{sliding: 2 hours, step: 30 minutes}", "{sliding: 10 hours, step: 1 hour}"],
+    [
+        "{tumbling: 1 hour}",
+        "{sliding: 2 hours, step: 30 minutes}",
+        "{sliding: 10 hours, step: 1 hour}",
+        "{cumulate: 1 day, step: 5 minutes}",
+        "{sliding: 1 day, step: 1 minute}",
+    ],
 )
 def test_what_is_usual_is_not_warned_of(window: str, read: Read) -> None:
     assert warnings(read(("{tumbling: 1 hour}", window))) == ()

@@ -30,13 +30,15 @@ def store(spark: SparkSession, tmp_path: Path) -> Store:
     return made
 
 
-def open_day(store: Store, day: int, *, stage: str | None = None, source: str | None = None) -> Run:
+def open_day(
+    store: Store, day: int, *, stage: str | None = None, source: str | None = None, spec: str = "f"
+) -> Run:
     batch = Interval(day * DAY, (day + 1) * DAY)
 
     def opens(rows: list[LedgerRow]) -> Opening:
-        return opening_of(rows, batch, fingerprint="f", replace=False)
+        return opening_of(rows, batch, fingerprint=spec, replace=False)
 
-    return ledger.open_run(store, opens, fingerprint="f", stage=stage, source=source)
+    return ledger.open_run(store, opens, fingerprint=spec, stage=stage, source=source)
 
 
 def close(store: Store, run: Run) -> None:
@@ -141,3 +143,38 @@ def test_a_run_that_changed_nothing_leaves_no_row(store: Store) -> None:
     assert again.revision == 1
     ledger.forget(store, again)
     assert [(row.revision, row.status) for row in ledger.read_rows(store)] == [(0, "published")]
+
+
+def test_what_was_done_under_another_spec_does_not_count(store: Store) -> None:
+    first = open_day(store, 1, stage="accumulate", source="main")
+    ledger.finish_stage(store, first, done=Done(stage="accumulate", source="main", counts={"accepted": 3}))
+    ledger.mark(store, first, status="stopped")
+    changed = open_day(store, 1, stage="combine", spec="g")
+    assert ledger.finished_stages(store, changed) == []
+    assert [row.spec_fingerprint for row in ledger.read_rows(store)] == ["g"]
+    # It had written, so what comes next replaces.
+    again = open_day(store, 1, stage="accumulate", source="main", spec="g")
+    assert not again.is_first
+    ledger.finish_stage(store, again, done=Done(stage="accumulate", source="main", counts={"accepted": 4}))
+    later = open_day(store, 1, stage="combine", spec="g")
+    assert [dict(one.counts) for one in ledger.finished_stages(store, later)] == [{"accepted": 4}]
+
+
+def test_whoever_slept_while_opening_finds_the_batch_ended_and_disturbs_nobody(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = attempts.begin
+
+    def sleeps(*given: object, **named: object) -> object:
+        monkeypatch.setattr(attempts, "begin", begin)
+        close(store, open_day(store, 1))
+        ledger.finish_stage(
+            store, open_day(store, 2), done=Done(stage="accumulate", source="main", counts={"accepted": 1})
+        )
+        return begin(*given, **named)
+
+    monkeypatch.setattr(attempts, "begin", sleeps)
+    with pytest.raises(WaitForTheBatch, match="another attempt has ended it"):
+        open_day(store, 1)
+    assert [row.batch.start_us for row in ledger.read_rows(store) if row.status == "running"] == [2 * DAY]
+    assert [one.what for one in attempts.read(store)] == ["begun", "finished"]

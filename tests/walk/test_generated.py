@@ -16,6 +16,7 @@ from tests.oracle import Batch, Event, Walk
 from tests.walk import Stand, same_tables
 
 rich_cases = cases(most_events=120, most_batches=3).filter(lambda case: case.is_rich)
+two_batches = cases(most_events=120, most_batches=2).filter(lambda case: case.is_rich)
 positions = st.integers(0, 2)
 
 
@@ -38,7 +39,7 @@ def test_any_pipeline_over_any_batches_equals_the_oracle(spark: SparkSession, ca
     walk_through(spark, case, case.batches)
 
 
-@given(case=rich_cases, position=positions)
+@given(case=two_batches, position=positions)
 @examples(1)
 def test_a_batch_again_and_with_other_data_equals_the_oracle(
     spark: SparkSession, case: Case, position: int

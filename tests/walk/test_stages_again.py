@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from pipelines.errors import CorrectTheCall, CorrectTheSpec
 from pipelines.intervals import Interval
 from pipelines.spec import load
-from pipelines.stages import Report, Request, Site, run_batch, run_stage
+from pipelines.stages import Report, Request, Site, run_batch, run_stage, running
+from pipelines.stages.abandoning import abandon_batch
 from tests.walk.stand import Stored
 
 SPEC = """
@@ -42,7 +43,8 @@ windows:
   visits: {session: 5 us, allowed_lateness: 1 s, panes: {mode: retracting}}
 """
 INSTANT = pa.timestamp("us", tz="UTC")
-FIRST = Request(batch=Interval(0, 100))
+FIRST, SECOND = Request(batch=Interval(0, 100)), Request(batch=Interval(100, 200))
+ROWS = 3
 
 
 def write(folder: Path, *, numbers: Sequence[float], kind: pa.DataType) -> None:
@@ -57,8 +59,8 @@ def write(folder: Path, *, numbers: Sequence[float], kind: pa.DataType) -> None:
     pq.write_table(pa.table(rows), folder / "rows.parquet")
 
 
-def run(site: Site, stage: str) -> Report:
-    return run_stage(site, FIRST, stage=stage, source="main" if stage == "accumulate" else None)
+def run(site: Site, stage: str, request: Request = FIRST) -> Report:
+    return run_stage(site, request, stage=stage, source="main" if stage == "accumulate" else None)
 
 
 def contents(folder: Path) -> list[list[str]]:
@@ -69,20 +71,22 @@ def contents(folder: Path) -> list[list[str]]:
 def test_a_stage_out_of_turn_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path, numbers=[1, 2, 4], kind=pa.int64())
     (tmp_path / "dags").mkdir()
-    (tmp_path / "dags" / "again.yml").write_text(SPEC)
+    # Sessions are in the slow tests below.
+    spec = "\n".join(line for line in SPEC.splitlines() if not line.startswith("  visits:"))
+    (tmp_path / "dags" / "again.yml").write_text(f"{spec}\n")
     site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "again.yml", home=tmp_path))
 
-    with pytest.raises(CorrectTheCall, match="the stage accumulate has not run; run it before publish"):
+    with pytest.raises(CorrectTheCall, match=r"the stage accumulate has not run, .*; run it before publish"):
         run(site, "publish")
     assert contents(tmp_path)[0] == []
     run(site, "accumulate")
-    with pytest.raises(CorrectTheCall, match="the stage combine has not run; run it before publish"):
+    with pytest.raises(CorrectTheCall, match=r"the stage combine has not run, .*; run it before publish"):
         run(site, "publish")
 
     for stage in ("combine", "finalise", "publish"):
         run(site, stage)
     published = contents(tmp_path)
-    assert "'last': 1" in published[2][0] and len(published[2]) == 4
+    assert "'last': 1" in published[2][0] and len(published[2]) == 2
     for stages in (["publish"], ["combine", "finalise", "publish"]):
         for stage in stages:
             run(site, stage)
@@ -95,3 +99,54 @@ def test_a_stage_out_of_turn_changes_nothing(spark: SparkSession, tmp_path: Path
     ):
         list(run_batch(fresh, Request(batch=Interval(100, 200))))
     assert contents(tmp_path) == published
+
+
+def site_of(spark: SparkSession, folder: Path) -> Site:
+    write(folder, numbers=[1, 2, 4], kind=pa.int64())
+    (folder / "dags").mkdir()
+    (folder / "dags" / "again.yml").write_text(SPEC)
+    return Site(spark, str(folder / "store"), load(folder / "dags" / "again.yml", home=folder))
+
+
+@pytest.mark.slow
+def test_stages_of_a_batch_that_others_have_followed_change_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    site = site_of(spark, tmp_path)
+    for request in (FIRST, SECOND):
+        list(run_batch(site, request))
+    published = contents(tmp_path)
+    for stages in (["publish"], ["combine", "finalise", "publish"]):
+        for stage in stages:
+            run(site, stage)
+        assert contents(tmp_path) == published, stages
+
+
+@pytest.mark.slow
+def test_what_a_batch_that_was_killed_or_given_up_had_done_is_not_gone_on_with(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = site_of(spark, tmp_path)
+    with monkeypatch.context() as killed:
+        killed.setattr(running, "finish_stage", lambda *_, **__: killed_here())
+        with pytest.raises(ProcessLookupError):
+            run(site, "accumulate")
+    with pytest.raises(CorrectTheCall, match="the stage accumulate has not run"):
+        run(site, "combine")
+    assert [row["status"] for row in Stored(site_root(tmp_path)).rows("runs")] == ["failed"]
+    run(site, "accumulate")
+    abandon_batch(site.tables, site.pipeline, batch=FIRST.batch)
+    with pytest.raises(CorrectTheCall, match="the stage accumulate has not run"):
+        run(site, "combine")
+    assert Stored(site_root(tmp_path)).rows("runs") == []
+    list(run_batch(site, FIRST))
+    stored = Stored(site_root(tmp_path))
+    assert sum(row["event_count"] for row in stored.rows("partial_frames")) == ROWS
+
+
+def killed_here() -> None:
+    raise ProcessLookupError
+
+
+def site_root(folder: Path) -> Path:
+    return folder / "store" / "again"

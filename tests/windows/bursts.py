@@ -53,3 +53,15 @@ def at_most(events: int, gap_us: int) -> Burst:
 BOUNDED = bounded(10 * SECOND, 25 * SECOND)
 AT_MOST_THREE = at_most(3, 10 * SECOND)
 LOSING = type("Losing", (), {"assign": lambda self, event: [], "merge": lambda self, held: []})()
+
+
+class ByPrice:
+    """As many intervals as an event costs, each a second longer than the last, and one of them twice."""
+
+    def assign(self, event: Mapping[str, object]) -> list[tuple[int, int]]:
+        at_us, price = int(str(event["event_us"])), int(str(event["price"]))
+        intervals = [(at_us, at_us + (number + 1) * SECOND) for number in range(price)]
+        return [*intervals, *intervals[:1]]
+
+
+BY_PRICE = ByPrice()

@@ -39,8 +39,36 @@ TRADES = """price,at
 """
 
 
+#  The last has no time that can be read: it is quarantined, and no function is asked about it.
+SOME = """price,at
+0,1970-01-01T00:00:01Z
+1,1970-01-01T00:00:01Z
+2,1970-01-01T00:00:03Z
+2,yesterday
+"""
+
+
 def instant(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def test_a_function_alone_may_put_an_event_into_no_interval_or_several(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "trades.csv").write_text(SOME)
+    spec = SPEC.replace("business_days:NEW_YORK", "bursts:BY_PRICE")
+    (tmp_path / "dags" / "trades.yml").write_text(spec)
+    site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "trades.yml"))
+    list(run_batch(site, Request(batch=Interval(0, 10_000_000), final=True)))
+    stored = {
+        name: DeltaTable(tmp_path / "store" / "trades" / name).to_pyarrow_table().to_pylist()
+        for name in ("windows", "runs")
+    }
+    totals = [(to_us(row["window_end"]) // 1_000_000, row["total"]) for row in stored["windows"]]
+    assert sorted(totals) == [(2, 1), (4, 2), (5, 2)]
+    (run,) = stored["runs"]
+    assert (run["ingested"], run["accepted"], run["quarantined"]) == (4, 3, 1)
 
 
 def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_path: Path) -> None:
