@@ -10,10 +10,12 @@ import json
 import sys
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.place import pipeline_of, store_of
-from pipelines.cli.written import Value, plain, table, text
-from pipelines.store.reader import count_rows, read_table
+from pipelines.cli.written import Value, instant, plain, table, text
+from pipelines.store.reader import count_rows, in_microseconds, read_table
 
 SHOWN_ROWS = 20
 """How many rows a table for people has unless they say."""
@@ -26,7 +28,7 @@ def show(arguments: Arguments) -> None:
     limit = SHOWN_ROWS if arguments.limit is None and arguments.format == "table" else arguments.limit
     found = read_table(store, pipeline.name, table=arguments.table, where=arguments.where, limit=limit)
     names = list(found.column_names)
-    rows = [list(row.values()) for row in found.to_pylist(maps_as_pydicts="strict")]
+    rows = _rows(found)
     _print(arguments.format, names, rows=rows)
     if not rows and limit != 0:
         print("no rows", file=sys.stderr)
@@ -34,6 +36,22 @@ def show(arguments: Arguments) -> None:
         more = count_rows(store, pipeline.name, table=arguments.table, where=arguments.where) - limit
         if more > 0:
             print(f"{more:,} more; --limit says how many are shown, --where which", file=sys.stderr)
+
+
+def _rows(found: pa.Table) -> list[list[Value]]:
+    """The rows, an instant that Python has no word for as text."""
+    columns = []
+    for name, kind in zip(found.column_names, found.schema.types, strict=True):
+        column = found.select([name])
+        if pa.types.is_timestamp(kind):
+            told = [
+                None if us is None else instant(us) for us in in_microseconds(column).column(0).to_pylist()
+            ]
+            # One without a zone stands in late events as it was read.
+            columns.append([it and it.removesuffix("Z") for it in told] if kind.tz is None else told)
+        else:
+            columns.append(column.column(0).to_pylist(maps_as_pydicts="strict"))
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _print(form: str, names: Sequence[str], *, rows: Sequence[Sequence[Value]]) -> None:

@@ -10,17 +10,25 @@ from decimal import Decimal
 
 from tabulate import tabulate
 
-from pipelines.intervals import Interval, from_us
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, from_us
 
 Value = str | int | float | bool | bytes | date | Decimal | Sequence["Value"] | Mapping[str, "Value"] | None
 Plain = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
 
 SHOWN_DIGITS = 10
+CYCLE_YEARS, CYCLE_US = 400, 146_097 * 86_400_000_000
 
 
 def instant(instant_us: int | None) -> str:
     """An instant as `--from`, `--to` and `--where` take it."""
-    return "null" if instant_us is None else _utc(from_us(instant_us))
+    if instant_us is None:
+        return "null"
+    if EARLIEST_US <= instant_us <= LATEST_US:
+        return _utc(from_us(instant_us))
+    # A calendar repeats after 400 years. ISO 8601 has signs for years that have not four digits.
+    turns = -1 if instant_us > LATEST_US else 1
+    year, rest = _utc(from_us(instant_us + turns * CYCLE_US)).split("-", 1)
+    return f"{int(year) - turns * CYCLE_YEARS:+06}-{rest}"
 
 
 def bounds(batch: Interval) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.ingest.watermark import Progress, Seen, Standing, advance, pipeline_watermark, standing
-from pipelines.intervals import LATEST_US, Interval, from_us
+from pipelines.intervals import LATEST_US, Interval, from_us, show_instant
 from pipelines.spec import Source
 from pipelines.stages.site import Work
 from pipelines.store import small
@@ -46,8 +46,14 @@ def write_watermark(work: Work) -> None:
     reached_us = pipeline_watermark(work.run.opening.judged_by_us, standings)
     asked_us = LATEST_US if work.request.final else work.request.watermark_us
     after_us = _largest(reached_us, work.run.opening.floor_us, asked_us)
-    if work.run.opening.ceiling_us is not None and after_us is not None:
-        after_us = min(after_us, work.run.opening.ceiling_us)
+    ceiling_us = work.run.opening.ceiling_us
+    if ceiling_us is not None and after_us is not None:
+        after_us = min(after_us, ceiling_us)
+    if ceiling_us is not None and asked_us is not None and asked_us > ceiling_us:
+        work.warned.append(
+            f"the watermark after batch {work.batch} stays at {show_instant(ceiling_us)}, where that of the "
+            "next one stands: to raise it or to close everything, say so to the newest batch"
+        )
     everything = [one for progress in of_sources.values() for one in progress]
     row: Row = {
         "newest_event_time": _largest(*[one.newest_event_us for one in everything]),

@@ -72,11 +72,11 @@ def read_table(
     opened = _open(store, pipeline_name, table=table)
     shown = [field for field in opened.schema().fields if field.name != PARTITION]
     # Rows that are equally new come in the order of all else, so that the same question has the same answer.
-    others = [f'"{field.name}"' for field in shown if isinstance(field.type, PrimitiveType)]
+    others = [_quoted(field.name) for field in shown if isinstance(field.type, PrimitiveType)]
     key = others[: others.index('"window"')] if KEY in NEWEST_FIRST[table] else []
     chosen = [name for names in NEWEST_FIRST[table] for name in (key if names == KEY else [names])]
     order = ", ".join([*chosen, *others])
-    columns = ", ".join(f'"{field.name}"' for field in shown)
+    columns = ", ".join(_quoted(field.name) for field in shown)
     some = "" if limit is None else f" LIMIT {limit}"
     return _matching(opened, f"SELECT {columns}", where=where, rest=f" ORDER BY {order}{some}")
 
@@ -122,6 +122,10 @@ def in_microseconds(rows: pa.Table) -> pa.Table:
             instants = rows.column(position).cast(pa.timestamp("us", tz=column.type.tz))
             rows = rows.set_column(position, column.name, instants.cast(pa.int64()))
     return rows
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _address(path: str) -> str:

@@ -99,6 +99,8 @@ def test_where_lateness_is_ignored_closed_windows_take_what_comes(place: Place, 
     place.write_rides(RIDES)
     assert place.sash("run", *FIRST).code == 0
     assert place.sash("run", *SECOND, "--ignore-lateness").code == 0
+    older = place.sash("run", *FIRST, "--final", "--yes")
+    assert older.code == 0 and "stays at" in older.err and "say so to the newest batch" in older.err
     assert totals(place)["Bern", day(1, 7)] == 2
     assert contents(place)["late_events"] == []
 

@@ -84,3 +84,15 @@ def test_a_table_without_rows_is_its_head():
 
 def test_a_page_is_indented_and_has_no_trailing_blanks():
     assert indented("a  \n\nb") == "  a\n\n  b"
+
+
+@pytest.mark.parametrize(
+    ("at_us", "told"),
+    [
+        (LATEST_US + 1, "+10000-01-01T00:00:00Z"),
+        (EARLIEST_US - 1, "+00000-12-31T23:59:59.999999Z"),
+        (EARLIEST_US, "0001-01-01T00:00:00Z"),
+    ],
+)
+def test_bounds_of_windows_beyond_four_digits_of_a_year_are_told(at_us: int, told: str) -> None:
+    assert instant(at_us) == told
