@@ -5,9 +5,11 @@ Nothing is read, so the types of the values are not known: where they decide, bo
 
 from __future__ import annotations
 
-from pyspark.sql.types import DataType, DoubleType, LongType
+from operator import add
 
-from pipelines.aggregates import operation_of
+from pyspark.sql.types import ArrayType, DataType, DoubleType, LongType
+
+from pipelines.aggregates import Part, operation_of
 from pipelines.aggregates.sums import ROWS
 from pipelines.cli.written import Value, table
 from pipelines.finalise.parts import StatePart
@@ -50,11 +52,18 @@ def _told(aggregate: Aggregate, sliding: Sliding, *, frame_us: int) -> list[Valu
 def _dearest(aggregate: Aggregate, sliding: Sliding, *, frame_us: int, kind: DataType) -> Choice:
     """The choice for the part that takes the most combines, if values are of that type. Counts are long."""
     parts = [
-        StatePart(column=aggregate.name, part=part, kind=LongType() if part == ROWS else kind)
+        StatePart(column=aggregate.name, part=part, kind=_kind(part, aggregate, kind=kind))
         for part in operation_of(aggregate).parts
     ]
     plan = plan_of(parts, sliding=sliding, frame_us=frame_us)
     return max(plan.choices, key=lambda choice: choice.combines)
+
+
+def _kind(part: Part, aggregate: Aggregate, *, kind: DataType) -> DataType:
+    """The type of a part where values are of that type. What is deducted without adding up is an array."""
+    if part == ROWS or aggregate.op.startswith("bit_"):
+        return LongType()
+    return kind if part.merge is add or part.deduct is None else ArrayType(kind)
 
 
 def _number(choice: Choice) -> str:

@@ -93,6 +93,14 @@ def test_every_result_of_a_sliding_window_says_its_strategy_and_why(place: Place
     assert "deduct: what a window's block began with" in told
 
 
+def test_lists_are_merged_and_bits_are_deducted_whatever_the_values_are(place: Place):
+    more = "  mean_fare: {avg: fare}\n  all: {collect_list: fare}\n  odd: {bit_xor: seats}"
+    place.write_spec(("  mean_fare: {avg: fare}", more))
+    told = "\n".join(" ".join(line.split()) for line in place.sash("explain").out.splitlines())
+    assert "rolling all prefix–suffix 3 merging states of its type costs less" in told
+    assert "rolling odd deduct 2 its type is exact" in told
+
+
 def test_a_size_that_is_no_multiple_of_the_step_has_two_answers(place: Place):
     place.write_spec(("{sliding: 2 hours, step: 30 minutes}", "{sliding: 50 minutes, step: 20 minutes}"))
     windows = section(place.sash("explain").out, "Windows")
