@@ -68,7 +68,8 @@ def _told(field: Field) -> str:
 def recreate(store: Folder, table: str, *, columns: Columns) -> None:
     """Let a table be empty, with these columns and no others; its history stays."""
     create(store, table, columns=columns)
-    partitions = list(PARTITIONED_BY[table])
+    # As it was cut when it was made.
+    partitions = open_table(store, table).metadata().partition_columns
     whole = {**columns, "day": DateType()} if "day" in partitions else columns
     schema = pa.schema(Schema.from_json(schema_of(whole).json()).to_arrow())
     empty = schema.empty_table()
