@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, TimestampType
 
 from pipelines.ingest.events import ARRIVAL_US, EVENT_US, IS_BROKEN
 from pipelines.intervals import LATEST_US
@@ -44,6 +45,13 @@ def with_held(events: DataFrame, pipeline: Pipeline, *, breaks: Column) -> DataF
     return events.withColumns(columns) if columns else events
 
 
+def _as_told(field: StructField) -> Column:
+    """A column as a function is told it: instants in UTC, whatever zone the machine is in."""
+    column = F.col(f"`{field.name}`")
+    is_instant = isinstance(field.dataType, TimestampType)
+    return column.cast("timestamp_ntz").alias(field.name) if is_instant else column
+
+
 def lengths_rules(events: DataFrame, windows: Sequence[Window]) -> dict[str, Column]:
     """By name, whether an event says no length for a window that takes its length from it."""
     rules = {}
@@ -71,8 +79,8 @@ def _told(events: DataFrame, window: Window) -> Column | None:
         case Unaligned(shift=str(shift)):
             said = F.expr(shift)
         case Custom():
-            names = [F.col(f"`{name}`") for name in events.columns if not name.startswith("_")]
-            return F.struct(*names, instant_of(window).alias("event_us"))
+            columns = [_as_told(field) for field in events.schema if not field.name.startswith("_")]
+            return F.struct(*columns, instant_of(window).alias("event_us"))
         case _:
             return None
     kind = events.select(said.alias("said")).schema["said"].dataType
