@@ -49,6 +49,7 @@ jwt_secret = {secret}
 
 [dag_processor]
 refresh_interval = 10
+min_file_process_interval = 300
 """
 
 
