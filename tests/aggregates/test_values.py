@@ -201,6 +201,16 @@ def test_the_sum_of_longs_fails_on_overflow(spark: SparkSession) -> None:
         results(states(rows, asked, parts=1), asked).collect()
 
 
+def test_the_average_of_decimals_has_room_before_the_point(spark: SparkSession) -> None:
+    asked = [aggregate("mean", "avg", "money")]
+    rows = [(number, "a", 1, Decimal(10**14 + number)) for number in range(3)]
+    frame = spark.createDataFrame(rows, "id INT, key STRING, at BIGINT, money DECIMAL(38,18)")
+    whole = results(states(frame, asked, parts=2), asked)
+    own = frame.agg(F.avg("money").alias("mean"))
+    assert whole.schema["mean"].dataType == own.schema["mean"].dataType
+    assert by_key(whole)["a"]["mean"] == own.first()["mean"] == 10**14 + 1
+
+
 def test_states_and_results_may_be_null_within_for_delta_takes_no_others(spark: SparkSession) -> None:
     partials = states(events(spark), AGGREGATES, parts=2)
     for rows in (partials, found(spark)):

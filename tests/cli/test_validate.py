@@ -178,6 +178,27 @@ def test_a_column_that_no_table_can_have_is_to_be_renamed(place: Place, spark: S
     assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-02").code == 0
 
 
+@pytest.mark.parametrize(
+    ("window", "told"),
+    [
+        ("{tumbling: lenght}", "window `hourly`: tumbling: `lenght`"),
+        (
+            "{tumbling: city}",
+            "window `hourly`: tumbling: `city` is STRING; allowed is a number or an interval",
+        ),
+        ("{tumbling: 1 hour, unaligned: fair * 60}", "window `hourly`: unaligned: `fair * 60`"),
+    ],
+)
+def test_what_tells_a_length_has_to_be_there_and_be_one(
+    place: Place, spark: SparkSession, window: str, told: str
+):
+    place.write_rides(RIDES)
+    place.write_spec(("{tumbling: 1 hour}", window))
+    said = place.sash("validate")
+    assert said.code == 2
+    assert told in said.err
+
+
 def test_what_the_spec_keeps_secret_is_not_told(place: Place, spark: SparkSession) -> None:
     place.write_spec(("path: data/rides", "path: 'file:///nowhere?password=open-sesame'"))
     said = place.sash("validate", "--debug")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.spec import changes_between, state_fingerprint
+from pipelines.spec import changes_between, state_fingerprint, windows_of
 from tests.spec.conftest import Read
 
 HALF_HOUR, HOUR = 1_800_000_000, 3_600_000_000
@@ -30,6 +30,15 @@ def test_a_window_may_take_another_shape_of_the_same_frames(read: Read) -> None:
     after = read((WINDOWS, "hourly: {sliding: 3 hours, step: 1 hour}"))
     found = changes_between(state_fingerprint(read()), state_fingerprint(after))
     assert (found.problems, found.new_windows, found.reshaped) == ((), ("hourly",), ("hourly",))
+
+
+def test_a_window_that_comes_back_takes_the_place_of_what_stood_of_it(read: Read) -> None:
+    without = read((WINDOWS, "hours: {tumbling: 1 hour}"))
+    before, after = state_fingerprint(without), state_fingerprint(read())
+    assert windows_of(after) == {"hourly"}
+    found = changes_between(before, after, known=windows_of(after))
+    assert (found.problems, found.new_windows, found.reshaped) == ((), ("hourly",), ("hourly",))
+    assert changes_between(before, after).reshaped == ()
 
 
 def test_a_window_may_go_and_frames_stay_as_short_as_they_are(read: Read) -> None:
