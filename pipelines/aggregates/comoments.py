@@ -114,7 +114,7 @@ def _state(
     return record(x=pivots["x"], y=pivots["y"], rows=rows, **singles, **doubles)
 
 
-COMOMENTS = Part(name="comoments", accumulate=_accumulate, combine=_combine, merge=_merge)
+COMOMENTS = Part(name="comoments", accumulate=_accumulate, combine=_combine, merge=_merge, gathers=True)
 
 Statistic = Callable[[Column, Column], Column]
 """From the rows and the sums of `xx`, `xy`, `yy` about the means to the result."""

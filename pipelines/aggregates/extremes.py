@@ -70,4 +70,5 @@ def _extremes(aggregate: Aggregate, *, ascending: bool) -> Part:
         accumulate=lambda values: loose(first(F.collect_list(values))),
         combine=combine,
         merge=lambda one, other: loose(first(F.concat(one, other))),
+        gathers=True,
     )

@@ -52,16 +52,22 @@ def _take_items(one: Column, other: Column) -> Column:
     return loose(F.flatten(repeated))
 
 
-SET = Part(name="values", accumulate=_gather_set, combine=_join_sets, merge=_join_two_sets)
+SET = Part(name="values", accumulate=_gather_set, combine=_join_sets, merge=_join_two_sets, gathers=True)
 COUNTS = Part(
     name="counts",
     accumulate=lambda values: counted(ordered(values)),
     combine=_add_counts,
     merge=_add_two_counts,
     deduct=_take_counts,
+    gathers=True,
 )
 ITEMS = Part(
-    name="items", accumulate=ordered, combine=ordered_together, merge=_join_two_lists, deduct=_take_items
+    name="items",
+    accumulate=ordered,
+    combine=ordered_together,
+    merge=_join_two_lists,
+    deduct=_take_items,
+    gathers=True,
 )
 
 

@@ -99,7 +99,7 @@ def _state(pivot: Column, rows: Column, *, sums: list[Column]) -> Column:
     return record(pivot=pivot, rows=rows, **{f"s{power}": it for power, it in zip(POWERS, sums, strict=True)})
 
 
-MOMENTS = Part(name="moments", accumulate=_accumulate, combine=_combine, merge=_merge)
+MOMENTS = Part(name="moments", accumulate=_accumulate, combine=_combine, merge=_merge, gathers=True)
 
 Statistic = Callable[[Column, Column], Column]
 """From the rows and an array of the powers about the mean, the second first, to the result."""

@@ -45,7 +45,8 @@ class Part:
 
     `accumulate` aggregates a column of event values (null: not counted) into a state. `combine` aggregates
     states, applying every aggregate function in it by the `Over` that it is given. `merge` and `deduct`
-    take two states of one row; neither is null. `deduct=None`: it cannot be undone.
+    take two states of one row; neither is null. `deduct=None`: it cannot be undone. `gathers` says that
+    `combine` collects the states to join them, for which sliding windows have a better way.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Part:
     combine: Callable[[Column, Over], Column]
     merge: Callable[[Column, Column], Column]
     deduct: Callable[[Column, Column], Column] | None = None
+    gathers: bool = False
 
     def deducts(self, kind: DataType) -> bool:
         """Whether states of this type can be deducted: floats drift, and leave phantom windows."""

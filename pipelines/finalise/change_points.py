@@ -69,11 +69,11 @@ def change_points(
 def reach_of(key: Sequence[str], plan: Plan) -> Reach:
     """The change points of a block, ahead and back.
 
-    Those at one start come in some order: looking back takes the one of looking ahead, reversed, so that
-    nothing is seen twice and nothing is missed.
+    Those at one start come in some order: looking back takes the one of looking ahead, reversed, and both
+    that of points which were gathered, so that nothing is seen twice and nothing is missed.
     """
     block = W.partitionBy(*key, BLOCK)
-    descending = block.orderBy(F.desc(POINT))
+    descending = block.orderBy(F.col(RANK) if plan.gathers else F.desc(POINT))
     ascending = block.orderBy(F.desc(RANK) if plan.looks_ahead else F.col(POINT))
     return Reach(
         so_far=_over(ascending.rowsBetween(W.unboundedPreceding, W.currentRow)),

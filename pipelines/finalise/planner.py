@@ -23,12 +23,16 @@ FEW_WINDOWS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The strategy for one part, why, and about how many combines a result of it takes."""
+    """The strategy for one part, why, and about how many combines a result of it takes.
+
+    `is_gathered`: the change points of a block are gathered for it, since Spark cannot combine its states.
+    """
 
     column: str
     strategy: Strategy
     why: str
     combines: float
+    is_gathered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,11 @@ class Plan:
     def looks_ahead(self) -> bool:
         """Whether some part needs to know of what is still to leave."""
         return any(choice.strategy == "prefix–suffix" for choice in self.choices)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether the change points of a block are gathered for some part."""
+        return any(choice.is_gathered for choice in self.choices)
 
 
 def plan_of(
@@ -101,7 +110,13 @@ def _choice(part: StatePart, *, changes: float, only: Strategy | None) -> Choice
         why = "taking doubles away would leave a residue"
     else:
         why = "a running total has no room in its type"
-    return Choice(column=part.column, strategy="prefix–suffix", why=why, combines=3 * changes)
+    return Choice(
+        column=part.column,
+        strategy="prefix–suffix",
+        why=why,
+        combines=3 * changes,
+        is_gathered=part.part.gathers,
+    )
 
 
 def _few(windows: int) -> str:

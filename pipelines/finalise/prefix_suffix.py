@@ -24,19 +24,29 @@ class PrefixSuffix:
 
     def looking_back(self, reach: Reach) -> list[Column]:
         entered = F.when(F.col(ENTERS), F.col(self.part.column))
-        return [self.part.combine(entered, reach.so_far).alias(f"_{self.part.column}_prefix")]
+        return [self.part.combine(entered, reach.so_far).alias(prefix_of(self.part))]
 
     def looking_ahead(self, reach: Reach) -> list[Column]:
-        return [self.part.combine(self._leaving(), reach.to_come).alias(f"_{self.part.column}_suffix")]
+        return [self.part.combine(self._leaving(), reach.to_come).alias(suffix_of(self.part))]
 
     def before(self) -> Column:
         return self.part.merge(self._suffix(), self._leaving())
 
     def after(self) -> Column:
-        return self.part.merge(self._suffix(), F.col(f"_{self.part.column}_prefix"))
+        return self.part.merge(self._suffix(), F.col(prefix_of(self.part)))
 
     def _suffix(self) -> Column:
-        return F.col(f"_{self.part.column}_suffix")
+        return F.col(suffix_of(self.part))
 
     def _leaving(self) -> Column:
         return F.when(~F.col(ENTERS), F.col(self.part.column))
+
+
+def prefix_of(part: StatePart) -> str:
+    """The column of what entered so far, with the present change point."""
+    return f"_{part.column}_prefix"
+
+
+def suffix_of(part: StatePart) -> str:
+    """The column of what is still to leave, after the present change point."""
+    return f"_{part.column}_suffix"

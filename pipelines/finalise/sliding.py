@@ -23,6 +23,7 @@ from pipelines.finalise.change_points import (
     written_out,
 )
 from pipelines.finalise.deduct import deducted
+from pipelines.finalise.gathered import Gathered, with_folds
 from pipelines.finalise.parts import Running, StatePart
 from pipelines.finalise.planner import Choice, Plan
 from pipelines.finalise.prefix_suffix import PrefixSuffix
@@ -50,6 +51,9 @@ def sliding_states(
         return recombined(frames, parts, key=key, sliding=plan.sliding, starts=starts)
     points = change_points(frames, parts, key=key, plan=plan, starts=starts)
     choices = {choice.column: choice for choice in plan.choices}
+    gathered = [part for part in parts if choices[part.column].is_gathered]
+    if gathered:
+        points = with_folds(points, gathered, key=key)
     running = {part.column: _running(part, choices[part.column]) for part in parts}
     values = {name: Value(it.before(), it.after()) for name, it in running.items()}
     return written_out(_run(points, running, key=key, plan=plan), values, key=key, plan=plan, starts=starts)
@@ -60,7 +64,7 @@ def _running(part: StatePart, choice: Choice) -> Running:
         case "deduct":
             return deducted(part)
         case "prefix–suffix":
-            return PrefixSuffix(part)
+            return Gathered(part) if choice.is_gathered else PrefixSuffix(part)
         case "recombine":
             raise ValueError(f"`{part.column}` cannot be recombined beside parts that are not")
         case _:
@@ -71,9 +75,9 @@ def _run(points: DataFrame, running: dict[str, Running], *, key: Sequence[str], 
     """Change points with all that the parts want to know of those before and after."""
     reach = reach_of(key, plan)
     if plan.looks_ahead:
-        rank = reach.descending(F.row_number()).alias(RANK)
+        rank = [] if plan.gathers else [reach.descending(F.row_number()).alias(RANK)]
         ahead = [column for it in running.values() for column in it.looking_ahead(reach)]
-        points = points.select("*", rank, *ahead)
+        points = points.select("*", *rank, *ahead)
     # The same blocks again: nothing is shuffled, and the sort has only to reverse them.
     back = [column for it in running.values() for column in it.looking_back(reach)]
     is_first = reach.ascending(F.lag(POINT)).isNull().alias(FIRST)

@@ -28,7 +28,7 @@ from pipelines.aggregates import Operation, laws_kept, operation_of
 from pipelines.aggregates.items import ITEMS
 from pipelines.aggregates.kinds import kinds_of
 from pipelines.aggregates.laws import DEDUCT, SAME
-from pipelines.aggregates.operation import Over
+from pipelines.aggregates.operation import Over, to_group
 from pipelines.aggregates.registry import OPERATIONS
 from pipelines.aggregates.sums import COUNT, ROWS, SUM, TOTAL
 from pipelines.spec.model import Aggregate
@@ -55,6 +55,13 @@ def kinds_for(op: str) -> list[DataType]:
     if wanted == (IntegralType,):
         return [LONG]
     return [FLAG] if wanted == (BooleanType,) else [LONG, DOUBLE, TEXT, PAIR]
+
+
+@pytest.mark.parametrize("op", BUILT_IN)
+def test_a_part_says_that_its_states_are_collected(spark: SparkSession, op: str) -> None:
+    for part in operation_of(aggregate_of(op)).parts:
+        combined = str(part.combine(F.col("states"), to_group))
+        assert part.gathers == ("collect_list" in combined), part.name
 
 
 def broken_laws(spark: SparkSession, op: str, kind: DataType) -> list[str]:
