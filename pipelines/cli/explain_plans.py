@@ -1,4 +1,4 @@
-"""How the planner has each result of each sliding window put together, in words.
+"""How the planner has each result of each sliding or cumulating window put together, in words.
 
 Nothing is read, so the types of the values are not known: where they decide, both answers are told.
 """
@@ -14,48 +14,51 @@ from pipelines.aggregates.sums import ROWS
 from pipelines.cli.written import Value, table
 from pipelines.finalise.parts import StatePart
 from pipelines.finalise.planner import Choice, plan_of
-from pipelines.spec import Aggregate, Pipeline, Sliding
+from pipelines.spec import Aggregate, Cumulate, Pipeline, Sliding
 from pipelines.windows import grid_of
 
 WORDS = (
     "recombine: each frame is put into all windows that it is in, and each window combines its frames",
     "deduct: what a window's block began with, and what entered since, without what left since",
     "prefix–suffix: the end of one block merged with the beginning of the next, blocks as long as windows",
+    "prefix: the beginning of a block, in which each frame is combined with what came before it",
     "combines are at most so many: where frames have gaps, windows between two changes share theirs",
 )
 
 
 def plans(pipeline: Pipeline) -> str:
-    """A line for each result of each sliding window, and what the strategies in them mean."""
+    """A line for each result of each such window, and what the strategies in them mean."""
     listed = [
         [window.name, aggregate.name, *_told(aggregate, window.shape, frame_us=frame_us)]
         for window in pipeline.windows
-        if isinstance(window.shape, Sliding) and (frame_us := grid_of(pipeline, window.name).frame_us)
+        if isinstance(window.shape, Sliding | Cumulate)
+        and (frame_us := grid_of(pipeline, window.name).frame_us)
         for aggregate in pipeline.aggregates
     ]
     told = {str(strategy) for _, _, strategy, *_ in listed}
-    words = [line for line in WORDS if any(line.split(":")[0] in strategy for strategy in told)]
-    if any("prefix–suffix" in strategy or "deduct" in strategy for strategy in told):
+    used = {word for strategy in told for word in strategy.replace(",", "").split()}
+    words = [line for line in WORDS if line.split(":")[0] in used]
+    if used - {"recombine"}:
         words.append(WORDS[-1])
     return "\n".join([table(("window", "result", "strategy", "combines a result", "why"), listed), *words])
 
 
-def _told(aggregate: Aggregate, sliding: Sliding, *, frame_us: int) -> list[Value]:
-    exact = _dearest(aggregate, sliding, frame_us=frame_us, kind=LongType())
-    rounding = _dearest(aggregate, sliding, frame_us=frame_us, kind=DoubleType())
+def _told(aggregate: Aggregate, shape: Sliding | Cumulate, *, frame_us: int) -> list[Value]:
+    exact = _dearest(aggregate, shape, frame_us=frame_us, kind=LongType())
+    rounding = _dearest(aggregate, shape, frame_us=frame_us, kind=DoubleType())
     if exact == rounding:
         return [exact.strategy, _number(exact), exact.why]
     strategy = f"{exact.strategy} where types are exact, else {rounding.strategy}"
     return [strategy, f"{_number(exact)} or {_number(rounding)}", rounding.why]
 
 
-def _dearest(aggregate: Aggregate, sliding: Sliding, *, frame_us: int, kind: DataType) -> Choice:
+def _dearest(aggregate: Aggregate, shape: Sliding | Cumulate, *, frame_us: int, kind: DataType) -> Choice:
     """The choice for the part that takes the most combines, if values are of that type. Counts are long."""
     parts = [
         StatePart(column=aggregate.name, part=part, kind=_kind(part, aggregate, kind=kind))
         for part in operation_of(aggregate).parts
     ]
-    plan = plan_of(parts, sliding=sliding, frame_us=frame_us)
+    plan = plan_of(parts, shape=shape, frame_us=frame_us)
     return max(plan.choices, key=lambda choice: choice.combines)
 
 

@@ -18,7 +18,7 @@ from pipelines.aggregates.operation import Over
 from pipelines.finalise.parts import ENTERS, START, Reach, StatePart, exists
 from pipelines.finalise.planner import Plan
 from pipelines.intervals import Interval
-from pipelines.spec import Sliding
+from pipelines.spec import Cumulate, Sliding
 
 BLOCK, POINT, RANK = "_block_us", "_point_us", "_rank"
 FIRST, NEXT = "_is_first", "_next_us"
@@ -35,13 +35,13 @@ def change_points(
     frames: DataFrame, parts: Sequence[StatePart], *, key: Sequence[str], plan: Plan, starts: Interval | None
 ) -> DataFrame:
     """Each frame where it enters and where it leaves: key, `BLOCK`, `POINT`, `ENTERS`, the parts."""
-    sliding, columns = plan.sliding, [part.column for part in parts]
+    sliding, columns = plan.shape, [part.column for part in parts]
     enters, frame_us = F.col(ENTERS), F.col("_frame_us")
-    last_us = _floor(frame_us, sliding.step_us, offset_us=sliding.offset_us)
-    first_us = _floor(frame_us - us(sliding.size_us), sliding.step_us, offset_us=sliding.offset_us) + us(
+    last_us = floored(frame_us, sliding.step_us, offset_us=sliding.offset_us)
+    first_us = floored(frame_us - us(sliding.size_us), sliding.step_us, offset_us=sliding.offset_us) + us(
         sliding.step_us
     )
-    block_us = _floor(frame_us, sliding.size_us, offset_us=sliding.offset_us)
+    block_us = floored(frame_us, sliding.size_us, offset_us=sliding.offset_us)
     both = F.explode(F.array(F.lit(False), F.lit(True))).alias(ENTERS)
     matters = F.when(enters, first_us < block_us).otherwise(last_us >= block_us)
     points = (
@@ -92,8 +92,8 @@ def written_out(
     The first change point of a block writes the run before it too. Values are worked out only where
     their windows exist.
     """
-    begin_us = _first_start(F.col(BLOCK), plan.sliding)
-    end_us = F.coalesce(F.col(NEXT), _first_start(F.col(BLOCK) + us(plan.sliding.size_us), plan.sliding))
+    begin_us = _first_start(F.col(BLOCK), plan.shape)
+    end_us = F.coalesce(F.col(NEXT), _first_start(F.col(BLOCK) + us(plan.shape.size_us), plan.shape))
     point_us = F.col(POINT)
     exists_before = exists({column: value.before for column, value in values.items()})
     holds_before = F.col(FIRST) & (begin_us < point_us) & exists_before
@@ -101,8 +101,8 @@ def written_out(
     from_us = F.when(holds_before, begin_us).otherwise(point_us)
     until_us = F.when(holds_after, end_us).otherwise(point_us)
     if starts is not None:
-        from_us = F.greatest(from_us, us(_next_start(starts.start_us, plan.sliding)))
-        until_us = F.least(until_us, us(_next_start(starts.end_us, plan.sliding)))
+        from_us = F.greatest(from_us, us(_next_start(starts.start_us, plan.shape)))
+        until_us = F.least(until_us, us(_next_start(starts.end_us, plan.shape)))
     runs = points.where((holds_before | holds_after) & (from_us < until_us)).select(
         *key,
         POINT,
@@ -111,7 +111,7 @@ def written_out(
         *[F.when(holds_before, value.before).alias(f"{column}_before") for column, value in values.items()],
         *[F.when(holds_after, value.after).alias(f"{column}_after") for column, value in values.items()],
     )
-    return _at_every_start(runs, list(values), key=key, step_us=us(plan.sliding.step_us))
+    return _at_every_start(runs, list(values), key=key, step_us=us(plan.shape.step_us))
 
 
 def _at_every_start(
@@ -135,18 +135,19 @@ def us(length_us: int) -> Column:
     return F.lit(length_us).cast("bigint")
 
 
-def _first_start(block_us: Column, sliding: Sliding) -> Column:
+def _first_start(block_us: Column, shape: Sliding | Cumulate) -> Column:
     """The first window start of a block."""
-    if sliding.size_us % sliding.step_us == 0:
+    if shape.size_us % shape.step_us == 0:
         return block_us
-    return block_us + F.pmod(us(sliding.offset_us) - block_us, us(sliding.step_us))
+    return block_us + F.pmod(us(shape.offset_us) - block_us, us(shape.step_us))
 
 
-def _next_start(instant_us: int, sliding: Sliding) -> int:
-    return instant_us + (sliding.offset_us - instant_us) % sliding.step_us
+def _next_start(instant_us: int, shape: Sliding | Cumulate) -> int:
+    return instant_us + (shape.offset_us - instant_us) % shape.step_us
 
 
-def _floor(instant_us: Column, length_us: int, *, offset_us: int) -> Column:
+def floored(instant_us: Column, length_us: int, *, offset_us: int) -> Column:
+    """The last instant `≡ offset (mod length)` at or before a column of instants."""
     return instant_us - F.pmod(instant_us - us(offset_us), us(length_us))
 
 

@@ -75,6 +75,13 @@ class Concern:
         return Interval(first_us, max(first_us, self.due_until_us - self.size_us) + 1)
 
     @property
+    def ends(self) -> Interval | None:
+        """Where windows end that are due or open, or may be early; `None`: anywhere."""
+        if self.starts is None:
+            return None
+        return Interval(self.starts.start_us + self.size_us, self.starts.end_us + self.size_us)
+
+    @property
     def core(self) -> Interval | None:
         """The coarser frames that lie in every window of the batch, so that none has to be cut."""
         if self.coarser_us is None or self.starts is None or not isinstance(self.window.shape, Sliding):

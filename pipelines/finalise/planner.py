@@ -13,9 +13,9 @@ from typing import Literal
 from pyspark.sql.types import DecimalType, DoubleType, FloatType, IntegralType
 
 from pipelines.finalise.parts import StatePart
-from pipelines.spec import Sliding
+from pipelines.spec import Cumulate, Sliding
 
-Strategy = Literal["deduct", "prefix–suffix", "recombine"]
+Strategy = Literal["deduct", "prefix–suffix", "prefix", "recombine"]
 
 FEW_WINDOWS = 3
 """A frame in so many windows or fewer is put into each of them: measured, docs/performance.md."""
@@ -39,14 +39,14 @@ class Choice:
 class Plan:
     """How one window is put together from frames of that length: a choice for each part of the state."""
 
-    sliding: Sliding
+    shape: Sliding | Cumulate
     frame_us: int
     choices: tuple[Choice, ...]
 
     def __post_init__(self) -> None:
         if len({choice.strategy == "recombine" for choice in self.choices}) > 1:
             raise ValueError("either all parts of a window are recombined, or none")
-        for length_us in (self.sliding.size_us, self.sliding.step_us, self.sliding.offset_us):
+        for length_us in (self.shape.size_us, self.shape.step_us, self.shape.offset_us):
             if length_us % self.frame_us:
                 raise ValueError(f"frames of {self.frame_us} µs do not divide {length_us} µs")
 
@@ -69,31 +69,43 @@ class Plan:
 def plan_of(
     parts: Sequence[StatePart],
     *,
-    sliding: Sliding,
+    shape: Sliding | Cumulate,
     frame_us: int,
     density: float = 1.0,
     only: Strategy | None = None,
 ) -> Plan:
     """The plan of a window over frames of which a key has that share.
 
-    `only` asks for a strategy; what cannot be deducted is then put together by prefix and suffix.
+    `only` asks for a strategy; what cannot be deducted is then put together by prefix and suffix. Growing
+    windows have prefixes alone.
     """
-    windows = most_windows(sliding)
+    windows = most_windows(shape)
     if only == "recombine" or (only is None and windows <= FEW_WINDOWS):
-        combines = density * sliding.size_us / frame_us
+        combines = density * shape.size_us / frame_us
         choices = [
             Choice(column=part.column, strategy="recombine", why=_few(windows), combines=combines)
             for part in parts
         ]
     else:
-        changes = min(1.0, density * sliding.step_us / frame_us)
-        choices = [_choice(part, changes=changes, only=only) for part in parts]
-    return Plan(sliding=sliding, frame_us=frame_us, choices=tuple(choices))
+        changes = min(1.0, density * shape.step_us / frame_us)
+        choices = [
+            _growing(part, changes=changes)
+            if isinstance(shape, Cumulate)
+            else _choice(part, changes=changes, only=only)
+            for part in parts
+        ]
+    return Plan(shape=shape, frame_us=frame_us, choices=tuple(choices))
 
 
-def most_windows(sliding: Sliding) -> int:
+def most_windows(shape: Sliding | Cumulate) -> int:
     """How many windows a frame is in at most."""
-    return -(-sliding.size_us // sliding.step_us)
+    return -(-shape.size_us // shape.step_us)
+
+
+def _growing(part: StatePart, *, changes: float) -> Choice:
+    why = "a window is the beginning of its block, and what entered stays"
+    gathers = part.part.gathers
+    return Choice(column=part.column, strategy="prefix", why=why, combines=changes, is_gathered=gathers)
 
 
 def _choice(part: StatePart, *, changes: float, only: Strategy | None) -> Choice:

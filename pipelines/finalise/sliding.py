@@ -29,6 +29,7 @@ from pipelines.finalise.planner import Choice, Plan
 from pipelines.finalise.prefix_suffix import PrefixSuffix
 from pipelines.finalise.recombine import recombined
 from pipelines.intervals import Interval
+from pipelines.spec import Sliding
 
 
 def sliding_states(
@@ -43,12 +44,15 @@ def sliding_states(
 
     `frames` holds the key (nulls are keys), `_frame_us` and the parts; rows of one key and frame combine.
     """
+    shape = plan.shape
+    if not isinstance(shape, Sliding):
+        raise TypeError(f"{shape} does not slide")
     if starts is not None:
         frame_us = F.col("_frame_us")
-        last_us = starts.end_us - 1 + plan.sliding.size_us
+        last_us = starts.end_us - 1 + shape.size_us
         frames = frames.where((frame_us >= F.lit(starts.start_us)) & (frame_us < F.lit(last_us)))
     if plan.recombines:
-        return recombined(frames, parts, key=key, sliding=plan.sliding, starts=starts)
+        return recombined(frames, parts, key=key, sliding=shape, starts=starts)
     points = change_points(frames, parts, key=key, plan=plan, starts=starts)
     choices = {choice.column: choice for choice in plan.choices}
     gathered = [part for part in parts if choices[part.column].is_gathered]
@@ -65,8 +69,8 @@ def _running(part: StatePart, choice: Choice) -> Running:
             return deducted(part)
         case "prefix–suffix":
             return Gathered(part) if choice.is_gathered else PrefixSuffix(part)
-        case "recombine":
-            raise ValueError(f"`{part.column}` cannot be recombined beside parts that are not")
+        case "recombine" | "prefix":
+            raise ValueError(f"`{part.column}`: the strategy {choice.strategy} is not for change points")
         case _:
             assert_never(choice.strategy)
 

@@ -1,7 +1,7 @@
 """Frames → window states: those of the windows that a batch is about.
 
-Sliding windows are put together by their plan. Of the others, and where frames are few a window, each
-frame is given to its windows, all definitions in one pass.
+Sliding and cumulating windows are put together by their plan. Of the others, and where a frame is in few
+windows, each frame is given to its windows, all definitions in one pass.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pipelines.aggregates import combine_columns, operation_of, part_columns, sh
 from pipelines.aggregates.sums import ROWS
 from pipelines.combine import TOUCHED
 from pipelines.finalise.concern import Concern, is_closing, timing
+from pipelines.finalise.cumulated import END, cumulated_states
 from pipelines.finalise.parts import START, StatePart
 from pipelines.finalise.planner import Plan, plan_of
 from pipelines.finalise.results import WINDOW
@@ -47,6 +48,8 @@ def window_states(
         plan = plans[concern.window.name]
         if plan is None or plan.recombines:
             spread.append(concern)
+        elif isinstance(plan.shape, Cumulate):
+            states.append(_cumulated(given, pipeline, concern=concern, plan=plan))
         else:
             states.append(_slid(given, pipeline, concern=concern, plan=plan))
     if spread:
@@ -81,23 +84,38 @@ def state_parts(frames: DataFrame, pipeline: Pipeline) -> list[StatePart]:
 
 
 def _plan(frames: DataFrame, pipeline: Pipeline, *, concern: Concern) -> Plan | None:
-    """How sliding windows are put together; `None` for other windows."""
+    """How windows that share frames are put together; `None` for other windows."""
     frame_us = grid_of(pipeline, concern.window.name).frame_us
-    if not isinstance(concern.window.shape, Sliding) or frame_us is None:
+    if not isinstance(concern.window.shape, Sliding | Cumulate) or frame_us is None:
         return None
-    return plan_of(state_parts(frames, pipeline), sliding=concern.window.shape, frame_us=frame_us)
+    return plan_of(state_parts(frames, pipeline), shape=concern.window.shape, frame_us=frame_us)
 
 
 def _slid(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan) -> DataFrame:
-    mine = frames.where(_is_under(concern, pipeline)).withColumn("_frame_us", F.unix_micros("frame_start"))
-    parts = state_parts(frames, pipeline)
+    mine, parts = _under(concern, frames, pipeline=pipeline), state_parts(frames, pipeline)
     slid = sliding_states(mine, parts, key=pipeline.key, plan=plan, starts=concern.starts)
-    end_us, repeated = F.col(START) + F.lit(concern.size_us), shared(pipeline.aggregates)
-    return slid.where(timing(end_us, concern).isNotNull()).select(
+    ended = slid.withColumn(END, F.col(START) + F.lit(concern.size_us))
+    return _concerned(ended, pipeline, concern=concern)
+
+
+def _cumulated(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan) -> DataFrame:
+    mine, parts = _under(concern, frames, pipeline=pipeline), state_parts(frames, pipeline)
+    states = cumulated_states(mine, parts, key=pipeline.key, plan=plan, ends=concern.ends)
+    return _concerned(states, pipeline, concern=concern)
+
+
+def _under(concern: Concern, frames: DataFrame, *, pipeline: Pipeline) -> DataFrame:
+    return frames.where(_is_under(concern, pipeline)).withColumn("_frame_us", F.unix_micros("frame_start"))
+
+
+def _concerned(states: DataFrame, pipeline: Pipeline, *, concern: Concern) -> DataFrame:
+    """Of windows that were put together by a plan those that the batch is about."""
+    end_us, repeated = F.col(END), shared(pipeline.aggregates)
+    return states.where(timing(end_us, concern).isNotNull()).select(
         *pipeline.key,
         F.lit(concern.window.name).alias("window"),
-        F.col(START).alias("window_start_us"),
-        end_us.alias("window_end_us"),
+        START,
+        END,
         timing(end_us, concern).alias("timing"),
         is_closing(end_us, concern).alias(CLOSES),
         *[F.col(repeated.get(part, part)).alias(part) for part in part_columns(pipeline.aggregates)],

@@ -46,7 +46,7 @@ def seconds(frames: DataFrame, size: int, *, gathers: bool) -> tuple[float, int,
         StatePart(column="event_count", part=ROWS, kind=LongType()),
         StatePart(column=column, part=replace(part, gathers=gathers), kind=kind),
     ]
-    plan = plan_of(parts, sliding=Sliding(size_us=size, step_us=1), frame_us=1)
+    plan = plan_of(parts, shape=Sliding(size_us=size, step_us=1), frame_us=1)
     states = sliding_states(frames, parts, key=["key"], plan=plan)
     times = []
     for _ in range(ROUNDS):

@@ -98,7 +98,7 @@ def sash_windows(spark: SparkSession, bids: Path, *, size: int) -> DataFrame:
     ]
     parts.append(StatePart(column="event_count", part=ROWS, kind=LongType()))
     sliding = Sliding(size_us=size * MINUTE_US, step_us=MINUTE_US)
-    plan = plan_of(parts, sliding=sliding, frame_us=MINUTE_US)
+    plan = plan_of(parts, shape=sliding, frame_us=MINUTE_US)
     states = sliding_states(frames, parts, key=["bidder"], plan=plan)
     whole = [F.col(repeated.get(column, column)).alias(column) for column in part_columns(AGGREGATES)]
     wide = states.select("bidder", "window_start_us", *whole)

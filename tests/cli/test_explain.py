@@ -101,6 +101,14 @@ def test_lists_are_merged_and_bits_are_deducted_whatever_the_values_are(place: P
     assert "rolling odd deduct 2 its type is exact" in told
 
 
+def test_a_growing_window_is_the_beginning_of_its_block(place: Place):
+    place.write_spec(("{sliding: 2 hours, step: 30 minutes}", "{cumulate: 1 day, step: 30 minutes}"))
+    told = "\n".join(" ".join(line.split()) for line in place.sash("explain").out.splitlines())
+    assert "rolling mean_fare prefix 1 a window is the beginning of its block, and what entered stays" in told
+    assert "prefix: the beginning of a block, in which each frame is combined" in told
+    assert "prefix–suffix" not in told
+
+
 def test_a_size_that_is_no_multiple_of_the_step_has_two_answers(place: Place):
     place.write_spec(("{sliding: 2 hours, step: 30 minutes}", "{sliding: 50 minutes, step: 20 minutes}"))
     windows = section(place.sash("explain").out, "Windows")

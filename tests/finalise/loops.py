@@ -35,6 +35,20 @@ def windows_by_loops(frames: Sequence[Frame], shape: Shape, merges: Sequence[Cal
     return [window for window in whole if window[2][0] > 0 or window[2][1] > 0]
 
 
+def growing_by_loops(
+    frames: Sequence[Frame], shape: Shape, merges: Sequence[Callable]
+) -> list[tuple[str | None, int, int, State]]:
+    """The same of windows that share a start and end one step after the other: key, start, end, state."""
+    found: dict[tuple[str | None, int, int], list[State]] = {}
+    for key, frame_us, state in frames:
+        start_us = frame_us - (frame_us - shape.offset_us) % shape.size_us
+        for end_us in range(start_us + shape.step_us, start_us + shape.size_us + 1, shape.step_us):
+            if end_us > frame_us:
+                found.setdefault((key, start_us, end_us), []).append(state)
+    whole = [(*window, _merged(states, merges)) for window, states in found.items()]
+    return [window for window in whole if window[3][0] > 0 or window[3][1] > 0]
+
+
 def frames_by_chance(seed: int, shape: Shape, *, keys: int = 6, most: int = 40) -> list[Frame]:
     """Keys from dense to sparse, times around 1970, gaps, repeated frames, and marks."""
     chance = random.Random(seed)

@@ -9,13 +9,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
-from pipelines.aggregates import accumulate_columns, event_values, finish_columns, operation_of
+from pipelines.aggregates import (
+    accumulate_columns,
+    combine_columns,
+    event_values,
+    finish_columns,
+    operation_of,
+)
 from pipelines.aggregates.registry import OPERATIONS
 from pipelines.aggregates.sums import ROWS
-from pipelines.finalise.parts import StatePart
+from pipelines.finalise.cumulated import END, cumulated_states
+from pipelines.finalise.parts import START, StatePart
 from pipelines.finalise.planner import Strategy, plan_of
 from pipelines.finalise.sliding import sliding_states
-from pipelines.spec import Aggregate, Sliding
+from pipelines.spec import Aggregate, Cumulate, Sliding
+from pipelines.windows import held
 
 OF = {"any": "n > 5", "all": "n > 5", "count": "*"}
 BY = ("covariance", "correlation", "linear_trend", "min_by", "max_by")
@@ -32,6 +40,7 @@ AGGREGATES = [
     if op != "custom"
 ]
 SLIDING = Sliding(size_us=40, step_us=10)
+GROWING = Cumulate(size_us=80, step_us=20, offset_us=10)
 
 
 @pytest.fixture(scope="module")
@@ -47,31 +56,57 @@ def frames(spark: SparkSession) -> DataFrame:
     return of_frames.groupBy("key", "_frame_us").agg(*accumulate_columns(AGGREGATES)).localCheckpoint()
 
 
-def results(frames: DataFrame, strategy: Strategy) -> dict[tuple[str | None, int], dict[str, object]]:
+Windows = dict[tuple[object, ...], dict[str, object]]
+
+
+def parts_of(frames: DataFrame) -> list[StatePart]:
     parts = [StatePart(column="event_count", part=ROWS, kind=LongType())]
     for aggregate in AGGREGATES:
         for part in operation_of(aggregate).parts:
             column = f"{aggregate.name}__{part.name}"
             parts.append(StatePart(column=column, part=part, kind=frames.schema[column].dataType))
-    plan = plan_of(parts, sliding=SLIDING, frame_us=10, only=strategy)
-    states = sliding_states(frames, parts, key=["key"], plan=plan)
-    finished = states.select("key", "window_start_us", *finish_columns(AGGREGATES, states.schema))
-    return {(row["key"], row["window_start_us"]): row.asDict(recursive=True) for row in finished.collect()}
+    return parts
+
+
+def slid(frames: DataFrame, strategy: Strategy) -> Windows:
+    parts = parts_of(frames)
+    plan = plan_of(parts, shape=SLIDING, frame_us=10, only=strategy)
+    return finished(sliding_states(frames, parts, key=["key"], plan=plan), "key", "window_start_us")
+
+
+def finished(states: DataFrame, *window: str) -> Windows:
+    """The results of each window, known by those columns."""
+    rows = states.select(*window, *finish_columns(AGGREGATES, states.schema)).collect()
+    return {tuple(row[name] for name in window): row.asDict(recursive=True) for row in rows}
+
+
+def unlike(found: Windows, wanted: Windows) -> set[tuple[object, ...]]:
+    assert found.keys() == wanted.keys()
+    return {
+        (window, name, str(value), str(found[window][name]))
+        for window, told in wanted.items()
+        for name, value in told.items()
+        if not alike(value, found[window][name])
+    }
 
 
 def test_deducted_merged_and_recombined_states_finish_alike(frames: DataFrame) -> None:
-    wanted = results(frames, "recombine")
+    wanted = slid(frames, "recombine")
     assert len(wanted) > 20
     for strategy in ("deduct", "prefix–suffix"):
-        found = results(frames, strategy)
-        assert found.keys() == wanted.keys()
-        unlike = {
-            (window, name, str(value), str(found[window][name]))
-            for window, told in wanted.items()
-            for name, value in told.items()
-            if not alike(value, found[window][name])
-        }
-        assert unlike == set(), strategy
+        assert unlike(slid(frames, strategy), wanted) == set(), strategy
+
+
+def test_what_entered_so_far_finishes_like_frames_that_are_given_to_each_window(frames: DataFrame) -> None:
+    parts = parts_of(frames)
+    plan = plan_of(parts, shape=GROWING, frame_us=10)
+    states = cumulated_states(frames, parts, key=["key"], plan=plan)
+    given = frames.select("*", F.inline(held(GROWING, F.col("_frame_us"), key=()))).groupBy(
+        "key", F.col("start_us").alias(START), F.col("end_us").alias(END)
+    )
+    wanted = finished(given.agg(*combine_columns(AGGREGATES, frames.schema)), "key", START, END)
+    assert len(wanted) > 10
+    assert unlike(finished(states, "key", START, END), wanted) == set()
 
 
 def alike(one: object, other: object) -> bool:

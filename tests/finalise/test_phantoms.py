@@ -47,7 +47,7 @@ def totals(
     ]
     schema = f"_frame_us BIGINT, event_count BIGINT, sum__total {kind.simpleString()}"
     frames = spark.createDataFrame([(at, 1, value) for at, value in values.items()], schema)
-    plan = plan_of(parts, sliding=sliding, frame_us=1, only=strategy)
+    plan = plan_of(parts, shape=sliding, frame_us=1, only=strategy)
     return {row[0]: row[2] for row in sliding_states(frames, parts, key=[], plan=plan).collect()}
 
 
@@ -135,7 +135,7 @@ def test_one_hot_key_is_shuffled_by_its_blocks_once(
     frames = spark.createDataFrame(
         [], "hot STRING, _frame_us BIGINT, event_count BIGINT, most__extreme BIGINT"
     )
-    plan = plan_of(parts, sliding=Sliding(size_us=9, step_us=1), frame_us=1)
+    plan = plan_of(parts, shape=Sliding(size_us=9, step_us=1), frame_us=1)
     assert [choice.strategy for choice in plan.choices] == ["deduct", "prefix–suffix"]
     sliding_states(frames, parts, key=["hot"], plan=plan).explain("simple")
     page = capsys.readouterr().out

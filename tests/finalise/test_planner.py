@@ -11,7 +11,7 @@ from pipelines.aggregates.items import ITEMS
 from pipelines.aggregates.sums import ROWS, TOTAL
 from pipelines.finalise.parts import StatePart
 from pipelines.finalise.planner import FEW_WINDOWS, Choice, Plan, Strategy, plan_of
-from pipelines.spec import Sliding
+from pipelines.spec import Cumulate, Sliding
 
 HOURLY = Sliding(size_us=60, step_us=1)
 
@@ -25,7 +25,7 @@ def choice_for(
     density: float = 1.0,
 ) -> Choice:
     parts = [StatePart(column="it", part=part, kind=kind)]
-    return plan_of(parts, sliding=sliding, frame_us=1, only=only, density=density).choices[0]
+    return plan_of(parts, shape=sliding, frame_us=1, only=only, density=density).choices[0]
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,14 @@ def test_frames_in_few_windows_are_put_into_each(sliding: Sliding, strategy: Str
     assert choice_for(ROWS, LongType(), sliding=sliding).strategy == strategy
 
 
+@pytest.mark.parametrize("part", [ROWS, LARGEST, ITEMS], ids=["rows", "largest", "items"])
+def test_growing_windows_have_prefixes_and_a_combine_a_result(part: Part) -> None:
+    daily = Cumulate(size_us=1440, step_us=60)
+    parts = [StatePart(column="it", part=part, kind=ArrayType(LongType()))]
+    (choice,) = plan_of(parts, shape=daily, frame_us=60).choices
+    assert (choice.strategy, choice.combines, choice.is_gathered) == ("prefix", 1, part == ITEMS)
+
+
 def test_combines_a_result_do_not_grow_with_the_size_but_where_frames_are_recombined() -> None:
     long = Sliding(size_us=100_000, step_us=1)
     assert choice_for(ROWS, LongType(), sliding=long).combines == 2
@@ -85,7 +93,7 @@ def test_a_plan_that_recombines_some_parts_only_is_refused() -> None:
     first = Choice(column="a", strategy="recombine", why="", combines=1)
     other = Choice(column="b", strategy="deduct", why="", combines=1)
     with pytest.raises(ValueError, match="either all parts"):
-        Plan(sliding=HOURLY, frame_us=1, choices=(first, other))
+        Plan(shape=HOURLY, frame_us=1, choices=(first, other))
 
 
 @pytest.mark.parametrize(
@@ -93,4 +101,4 @@ def test_a_plan_that_recombines_some_parts_only_is_refused() -> None:
 )
 def test_frames_that_do_not_divide_the_window_are_refused(sliding: Sliding) -> None:
     with pytest.raises(ValueError, match="do not divide"):
-        plan_of([StatePart(column="it", part=ROWS, kind=LongType())], sliding=sliding, frame_us=2)
+        plan_of([StatePart(column="it", part=ROWS, kind=LongType())], shape=sliding, frame_us=2)

@@ -59,6 +59,7 @@ KINDS: dict[str, tuple[Part, DataType]] = {
     "bits__bits": (XOR, LongType()),
 }
 PARTS = [StatePart(column=column, part=part, kind=kind) for column, (part, kind) in KINDS.items()]
+EMPTY = (0, 0, 0, Decimal(0), 0.0, None, None, 0)
 MERGES = (add, add, add, add, add, min, max, xor)
 SCHEMA = "key STRING, _frame_us BIGINT, " + ", ".join(
     f"{column} {kind.simpleString()}" for column, (_, kind) in KINDS.items()
@@ -78,7 +79,7 @@ def windows_of(
     parts: Sequence[StatePart] = tuple(PARTS),
 ) -> list[Window]:
     sliding = Sliding(size_us=shape.size_us, step_us=shape.step_us, offset_us=shape.offset_us)
-    plan = plan_of(parts, sliding=sliding, frame_us=shape.frame_us, only=strategy)
+    plan = plan_of(parts, shape=sliding, frame_us=shape.frame_us, only=strategy)
     states = sliding_states(frames, parts, key=["key"], plan=plan, starts=starts)
     expected = {"key": frames.schema["key"].dataType, "window_start_us": LongType()}
     expected |= {part.column: part.kind for part in parts}
@@ -88,10 +89,9 @@ def windows_of(
 
 def by_loops(frames: Sequence[Frame], shape: Shape) -> list[Window]:
     """With a zero where the sums of marks alone have one."""
-    empty = (0, 0, 0, Decimal(0), 0.0, None, None, 0)
     found = windows_by_loops(frames, shape, MERGES)
     return [
-        (key, start_us, tuple(zero if it is None else it for it, zero in zip(state, empty, strict=True)))
+        (key, start_us, tuple(zero if it is None else it for it, zero in zip(state, EMPTY, strict=True)))
         for key, start_us, state in found
     ]
 
