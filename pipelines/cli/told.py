@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import re
 
+from py4j.protocol import Py4JNetworkError
+
 from pipelines.errors import SashError
 
 SPARK_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]{3,}\] [^\n]*")
 """How Spark words an error: its name in brackets, then a sentence."""
 JAVA_CLASS = re.compile(r"^:?\s*(?:[a-z_][\w]*\.)+[A-Z][\w$]*(?:Exception|Error): ")
+SPARK_IS_GONE = (
+    "Spark ended in the middle of the work, or cannot be reached: it was killed, or the machine ran out of "
+    "memory (SASH_MEMORY is what it may take, 2g unless set); nothing half done counts, so run the same again"
+)
 JAVA_CALL = "An error occurred while calling "
 
 
@@ -23,6 +29,8 @@ def told(error: BaseException) -> str:
     """The paragraph about an error."""
     if isinstance(error, SashError | Interrupted):
         return str(error)
+    if isinstance(error, ConnectionError | Py4JNetworkError):
+        return SPARK_IS_GONE
     return (
         f"{type(error).__name__}: {_line_that_says_most(str(error))}; that was not "
         "expected: running again may help, and --debug shows where it came from"

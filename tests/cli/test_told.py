@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from pipelines.cli.told import Interrupted, told
 from pipelines.errors import CorrectTheSpec, LookAtTheData
@@ -23,6 +24,16 @@ def test_an_error_of_ours_is_told_in_its_own_words():
     assert told(LookAtTheData("speed is 900")) == "speed is 900"
     assert told(CorrectTheSpec("a.yml", ("no key",))) == "a.yml: no key"
     assert told(Interrupted("run it again")) == "run it again"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionRefusedError(111, "Connection refused"), Py4JNetworkError("Answer from Java side is empty")],
+)
+def test_of_a_spark_that_is_gone_it_is_said_what_to_do(error: Exception):
+    paragraph = told(error)
+    assert paragraph.startswith("Spark ended in the middle of the work")
+    assert "run the same again" in paragraph and "SASH_MEMORY" in paragraph
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import psutil
 
@@ -22,13 +22,20 @@ Victim = Literal["both", "jvm", "python"]
 PATTERNS: dict[What, str] = {"commit": "*/*/_delta_log/*.json", "data file": "*/*/**/*.parquet"}
 
 
+class Ended(NamedTuple):
+    """Whether a command was killed, and all that it said."""
+
+    was_killed: bool
+    said: str
+
+
 def run_and_kill(
     command: Sequence[str], store: Path, *, what: What, number: int, victim: Victim = "both"
-) -> bool:
+) -> Ended:
     """Start a command and kill it at its `number`-th write into a store, counted from 1.
 
-    Between a data file and the commit that makes it count lies most of a write. Returns whether it was
-    killed: a command that writes less ends by itself, and has to end well.
+    Between a data file and the commit that makes it count lies most of a write. A command that writes less
+    ends by itself, and has to end well.
     """
     stood = written(store, what)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -38,7 +45,7 @@ def run_and_kill(
             kill(process.pid, victim=victim)
         said, _ = process.communicate(timeout=PATIENCE_SECONDS)
         assert reached or process.returncode == 0, said
-        return reached
+        return Ended(reached, said)
     finally:
         kill(process.pid, victim="both")
         process.wait()
