@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from pipelines.ingest import RowRule, fated, known_ids, read_rows, to_events, with_duplicates
-from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Source
 from pipelines.stages.site import Work
-from pipelines.store.sql import Instant
+from pipelines.store.sql import Instant, not_before
 
 
 def source_events(work: Work, source: Source, *, rules: Sequence[RowRule]) -> DataFrame:
@@ -27,10 +26,6 @@ def source_events(work: Work, source: Source, *, rules: Sequence[RowRule]) -> Da
     earlier = work.tables.read("event_ids").where(f"batch_end <= {Instant(work.batch.start_us)}")
     if source.event_id.within_us is not None:
         # A batch that ended before has no arrivals as near; files are left out by this, not by arrivals.
-        earlier = earlier.where(f"batch_end > {_instant(work.batch.start_us - source.event_id.within_us)}")
+        earlier = earlier.where(not_before("batch_end", work.batch.start_us - source.event_id.within_us))
     known = known_ids(earlier, source, from_us=work.batch.start_us)
     return with_duplicates(events, source, known=known)
-
-
-def _instant(at_us: int) -> Instant:
-    return Instant(max(EARLIEST_US, at_us))

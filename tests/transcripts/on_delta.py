@@ -1,4 +1,4 @@
-"""A transcript through the whole walk: a spec, a file, every stage of each batch twice."""
+"""A transcript through the whole walk: a spec, a file, the stages of each batch once or twice."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ ROWS = pa.schema(
 
 
 def by_walk(
-    story: Transcript, spark: SparkSession, *, folder: Path
+    story: Transcript, spark: SparkSession, *, folder: Path, times: int
 ) -> Iterator[tuple[Batch, list[Told], Standing]]:
-    """What the walk publishes, batch by batch, and what stands then."""
+    """What the walk publishes, batch by batch, and what stands then; each stage runs so many times."""
     for name in ("data", "dags"):
         (folder / name).mkdir()
     (folder / "dags" / "story.yml").write_text(SPEC.format(window=story.window))
@@ -55,8 +55,8 @@ def by_walk(
             final=batch.watermark == LATEST_US,
         )
         for stage, source in (("accumulate", "main"), ("combine", None), ("finalise", None)):
-            run_stage(site, request, stage=stage, source=source)
-            run_stage(site, request, stage=stage, source=source)
+            for _ in range(times):
+                run_stage(site, request, stage=stage, source=source)
         run_stage(site, request, stage="publish")
         store = folder / "store" / "story"
         published = [_told(row) for row in rows_of(store / "panes") if row["batch_end"] == batch.end]

@@ -28,7 +28,7 @@ aggregates: {events: count, total: {sum: number}}
 windows:
   tumbling: {tumbling: 10 s}
   sliding: {sliding: 25 s, step: 10 s}
-  growing: {cumulate: 60 s, step: 20 s}
+  growing: {cumulate: 60 s, step: 10 s}
   merged: {session: 10 s}
   split: {session: 10 s, touching: split}
   bounded: {session: 10 s, max: 25 s}
@@ -84,7 +84,7 @@ def expected(rows: list[Row]) -> Windows:
         at, arrived = int(str(row["event_time"])), int(str(row["arrival_time"]))
         add(row, "tumbling", tumbled(at, 10 * SECOND))
         add(row, "sliding", slid(at, 25 * SECOND, 10 * SECOND))
-        add(row, "growing", cumulated(at, 60 * SECOND, 20 * SECOND))
+        add(row, "growing", cumulated(at, 60 * SECOND, 10 * SECOND))
         add(row, "shifted", tumbled(at, 30 * SECOND, int(str(row["number"])) % 7 * SECOND))
         add(row, "own", tumbled(at, int(float(str(row["length"])) * SECOND)))
         add(row, "ever", [(None, None)])
