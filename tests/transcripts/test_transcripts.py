@@ -1,4 +1,4 @@
-"""Every transcript, by the plain loops and by the whole walk over Delta, there a few with each stage run twice."""
+"""Every transcript, by the plain loops and by the walk over Delta, there a few with each stage run twice."""
 
 from __future__ import annotations
 
