@@ -110,7 +110,7 @@ def test_a_week_of_hourly_batches_on_delta_drops_what_the_arithmetic_drops(
     late = sum(row.late or 0 for row in read_ledger(site.store, "hourly_flights") if row.batch != warm_up)
     expected = dropped(judged, 6).where(f"batch >= {week.start_us} AND batch < {week.end_us}").count()
     assert expected > 0
-    assert late == expected == count_rows(site.store, "hourly_flights", "late_events")
+    assert late == expected == count_rows(site.store, "hourly_flights", table="late_events")
 
 
 def busiest_week(late: pd.DataFrame) -> Interval:
@@ -128,7 +128,7 @@ def test_the_year_as_one_batch_has_the_known_windows(spark: SparkSession, home: 
     site = Site(spark, str(tmp_path / "store"), load(spec, home=home))
     list(run_batch(site, Request(batch=YEAR, final=True)))
     counts = {
-        window: count_rows(site.store, "hourly_flights", "windows", where=f"window = '{window}'")
+        window: count_rows(site.store, "hourly_flights", table="windows", where=f"window = '{window}'")
         for window in ("hourly", "rolling")
     }
     assert counts == {"hourly": 21_103, "rolling": 44_152}
