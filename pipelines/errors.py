@@ -50,6 +50,10 @@ class WaitForTheBatch(SashError):
     exit_code = 4
 
 
+class LeaveTheBatch(WaitForTheBatch):
+    """Somebody else goes on with the batch, or has ended it: there is nothing to wait for, or to do."""
+
+
 class ChooseAnotherBatch(SashError):
     """The batch asked for conflicts with batches that have run."""
 

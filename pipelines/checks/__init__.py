@@ -11,6 +11,7 @@ from pipelines.checks.expectation import STAGES, Expectation, OnFailure, Stage, 
 from pipelines.checks.gate import CheckRow, check_rows, failed, stop_message, warning
 from pipelines.checks.predicates import compile_rule
 from pipelines.checks.results import Result, result_of_counts
+from pipelines.checks.row_rules import is_row_rule
 from pipelines.checks.samples import sample_rows
 from pipelines.checks.suite import load_suite
 from pipelines.checks.validate import validate
@@ -29,6 +30,7 @@ __all__ = [
     "check_rows",
     "compile_rule",
     "failed",
+    "is_row_rule",
     "load_suite",
     "missing_columns",
     "result_of_counts",

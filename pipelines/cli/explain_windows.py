@@ -44,8 +44,8 @@ def windows(pipeline: Pipeline) -> str:
     ]
     headers = ("window", "shape", "windows an event is in", "made of")
     told = table(headers, listed)
-    sliding = any(isinstance(window.shape, Sliding) for window in pipeline.windows)
-    return f"{told}\n\n{plans(pipeline)}" if sliding else told
+    planned = any(isinstance(window.shape, Sliding | Cumulate) for window in pipeline.windows)
+    return f"{told}\n\n{plans(pipeline)}" if planned else told
 
 
 def time_rules(pipeline: Pipeline) -> str:

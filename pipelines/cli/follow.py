@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_turn, duration_of, instant_of
 from pipelines.cli.place import pipeline_of, store_of
+from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import interrupted
 from pipelines.cli.session import session_of
 from pipelines.cli.written import bounds
@@ -61,6 +62,8 @@ def _run(arguments: Arguments, site: Site, *, batch: Interval) -> None:
         reports = list(run_batch(site, Request(batch=batch)))
     except KeyboardInterrupt as error:
         raise interrupted(arguments, batch) from error
+    for report in reports:
+        tell_warnings(report)
     seconds = sum(report.seconds for report in reports)
     last = replace(reports[-1], seconds=seconds)
     print(f"batch {batch}: {last.line}, {seconds:.1f} s in all", flush=True)

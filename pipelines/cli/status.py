@@ -32,7 +32,8 @@ def status(arguments: Arguments) -> None:
 
 def _sections(spec: str, pipeline: Pipeline, *, store: str, rows: Sequence[LedgerRow]) -> Iterator[str]:
     batches = standing(rows)
-    published = [row for row in batches if row.status == "published"]
+    # While a batch is restated, what it published before is in force.
+    published = standing([row for row in rows if row.status == "published"])
     if batches:
         yield _ledger(batches)
     if published:

@@ -6,13 +6,10 @@ where there is no data yet that is said, and is no mistake.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
-from pipelines.checks import Suite, load_suite, missing_columns, unknown_names, verify_rules
+from pipelines.checks import Suite, load_suite, unknown_names
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.laws import broken_laws, unloadable
 from pipelines.cli.place import pipeline_of, store_of
@@ -22,8 +19,8 @@ from pipelines.ingest import verify
 from pipelines.ingest.read import any_path
 from pipelines.spec import Pipeline, Source, warnings
 from pipelines.stages import Site
+from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
-from pipelines.store.tables import schema_of
 
 
 def validate(arguments: Arguments) -> None:
@@ -73,18 +70,9 @@ def _against_data(site: Site, suite: Suite) -> tuple[str, ...]:
     if problems:
         return problems
     try:
-        return _of_suite(suite, tuple(_columns(site.spark, site, suite=suite)))
+        return unfit(site, suite, shapes=shapes_of(site))
     except CorrectTheSpec as refused:
         return refused.problems
-
-
-def _columns(spark: SparkSession, site: Site, *, suite: Suite) -> Iterator[str]:
-    if not suite.expectations:
-        return
-    shapes = shapes_of(site)
-    yield from verify_rules(spark.createDataFrame([], schema_of(shapes.event)), suite.at("events"))
-    for stage in ("partial_frames", "frames", "panes"):
-        yield from missing_columns(suite.at(stage), shapes.tables()[stage])
 
 
 def _of_suite(suite: Suite, problems: tuple[str, ...]) -> tuple[str, ...]:

@@ -74,7 +74,8 @@ def reach_of(key: Sequence[str], plan: Plan) -> Reach:
     """
     block = W.partitionBy(*key, BLOCK)
     descending = block.orderBy(F.col(RANK) if plan.gathers else F.desc(POINT))
-    ascending = block.orderBy(F.desc(RANK) if plan.looks_ahead else F.col(POINT))
+    is_ranked = plan.looks_ahead or plan.gathers
+    ascending = block.orderBy(F.desc(RANK) if is_ranked else F.col(POINT))
     return Reach(
         so_far=_over(ascending.rowsBetween(W.unboundedPreceding, W.currentRow)),
         block=_over(ascending.rowsBetween(W.unboundedPreceding, W.unboundedFollowing)),

@@ -8,6 +8,7 @@ yet when the window was last published.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -40,9 +41,11 @@ def frame_news(
     """The news of windows made of frames: key, `RESULT_BOUNDS`, `_news`, a struct of the results of the news
     alone, their `event_count`, and `_since`, from when the news waits.
 
-    `partials` are the partial frames under the windows concerned, with `CAME`.
+    `partials` are the partial frames under the windows concerned, with `CAME`: fine ones, none for coarser
+    frames to stand for.
     """
-    windows = F.inline(F.concat(*[windows_over(concern, pipeline) for concern in concerns]))
+    fine = [replace(concern, coarser_us=None) for concern in concerns]
+    windows = F.inline(F.concat(*[windows_over(concern, pipeline) for concern in fine]))
     own = (*pipeline.key, *part_columns(pipeline.aggregates), "event_count", "batch_end", CAME)
     given = partials.select(*own, windows).select(*own, *bounds(pipeline))
     same = same_place(PUBLISHED, (*pipeline.key, *RESULT_BOUNDS))

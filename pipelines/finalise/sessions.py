@@ -30,11 +30,13 @@ def session_states(
     told = F.coalesce(*[F.when(window == it.window.name, timing(end_us, it)) for it in concerns])
     closes = F.coalesce(*[F.when(window == it.window.name, is_closing(end_us, it)) for it in concerns])
     rows = sessions.withColumns({"timing": told, CLOSES: closes}).where("timing IS NOT NULL")
-    near = renamed(touched, NEAR, pipeline=pipeline)
+    near = renamed(touched, NEAR, pipeline=pipeline, beside=("event_count",))
     of_key = same_place(NEAR, (*pipeline.key, "window"))
     always = (F.col("timing") == "ON_TIME") | F.col(CLOSES)
     candidates = rows.where(always).unionByName(rows.where(~always).join(near, on=of_key, how="left_semi"))
-    holds = of_key & inside(NEAR, "")
+    # What is gone from it a session does not hold any more; it may reach to where that was.
+    is_gone = F.col(f"{NEAR}event_count") == 0
+    holds = of_key & (inside(NEAR, "") | (is_gone & _meets(NEAR)))
     news = candidates.join(near, on=holds, how="left_semi").withColumn(TOUCHED, F.lit(True))
     others = candidates.join(near, on=holds, how="left_anti").withColumn(TOUCHED, F.lit(False))
     return news.unionByName(others).select(
@@ -50,9 +52,16 @@ def session_states(
     )
 
 
-def renamed(rows: DataFrame, prefix: str, *, pipeline: Pipeline) -> DataFrame:
-    """The place of windows, under names of their own."""
-    return rows.select(*[F.col(name).alias(f"{prefix}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)])
+def renamed(rows: DataFrame, prefix: str, *, pipeline: Pipeline, beside: Sequence[str] = ()) -> DataFrame:
+    """The place of windows, and what is beside it, under names of their own."""
+    names = (*pipeline.key, *RESULT_BOUNDS, *beside)
+    return rows.select(*[F.col(name).alias(f"{prefix}{name}") for name in names])
+
+
+def _meets(prefix: str) -> Column:
+    """Whether what has a prefix overlaps the row, or touches it."""
+    starts = F.col(f"{prefix}window_start") <= F.col("window_end")
+    return starts & (F.col("window_start") <= F.col(f"{prefix}window_end"))
 
 
 def same_place(prefix: str, names: Sequence[str]) -> Column:

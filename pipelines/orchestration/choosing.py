@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None) -> PokeReturnValue:
     """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`."""
     from pipelines.store.ledger_rows import next_batch, unfinished
-    from pipelines.store.reader import read_ledger
+    from pipelines.store.reader import ledger_changed, read_ledger
 
     context = get_current_context()
     pipeline = load(spec)
@@ -40,7 +40,10 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
         batch,
         unfinished(rows),
         earlier=None if earlier is None else earlier.run_id,
-        waited=waited(context["ti"].get_first_reschedule_date(context)),
+        waited=waited(
+            context["ti"].get_first_reschedule_date(context),
+            ledger_changed(store_of(pipeline, store), pipeline.name),
+        ),
     )
     if found is not None:
         log.info("batch %s has to wait: %s", batch, found)
@@ -69,6 +72,10 @@ def store_of(pipeline: Pipeline, store: str | None) -> str:
     return named if "://" in named else str(pipeline.home / named)
 
 
-def waited(since: datetime | None) -> timedelta:
-    """How long this run has been waiting."""
-    return timedelta() if since is None else datetime.now(UTC) - since
+def waited(since: datetime | None, changed: datetime | None) -> timedelta:
+    """How long this run has been waiting with nothing new in the ledger: a batch at work may have failed just
+    now, and its task be about to try again.
+    """
+    if since is None or changed is None:
+        return timedelta()
+    return datetime.now(UTC) - max(since, changed)

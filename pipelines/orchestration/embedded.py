@@ -15,6 +15,7 @@ import secrets
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]  # it ships no types
 
-from pipelines.errors import RunAgain
+from pipelines.errors import CorrectTheCall, RunAgain
 from pipelines.orchestration import spark_server
 
 IDLE_SECONDS = 30 * 60
@@ -204,12 +205,23 @@ def _log_end(folder: Path) -> str:
     return "\n".join(lines[-LOG_LINES:])
 
 
+def _refuse_a_strangers(folder: Path) -> None:
+    """Whoever owns it could name another server in it, to which our plans and passwords would go."""
+    said = folder.lstat()
+    if said.st_uid != os.getuid() or said.st_mode & 0o077 or not stat.S_ISDIR(said.st_mode):
+        raise CorrectTheCall(
+            f"{folder} is not a folder of this user's alone, so no Spark is started from it: remove it, or "
+            "let TMPDIR name another place"
+        )
+
+
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
     """One task at a time; whoever dies lets go."""
     path = folder / "lock"
     while True:
         folder.parent.mkdir(mode=0o700, exist_ok=True)
+        _refuse_a_strangers(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
         with path.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, IDS, PANES, GRID, COARSER, OWN = "#core", "#ids", "#panes", "@", "/", "own"
+CORE, IDS, PANES, GRID, OWN = "#core", "#ids", "#panes", "@", "own"
+ONCE_TOLD = "/"
+"""Began what older fingerprints said of coarser frames."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
     """`problems` that the tables cannot serve, the names of `new_windows` that they can, and the lengths of
     their frames by grid, in microseconds, which stay. `reshaped` are those of the new windows whose name
-    stood for another shape, now or once. `new_triggers`: news may wait under older ones. `new_coarser`:
-    coarser frames are of other lengths, or none.
+    stood for another shape, now or once. `new_triggers`: news may wait under older ones.
     """
 
     problems: tuple[str, ...] = ()
@@ -27,7 +28,6 @@ class Changes:
     reshaped: tuple[str, ...] = ()
     frame_lengths: tuple[tuple[str, int], ...] = ()
     new_triggers: bool = False
-    new_coarser: bool = False
 
 
 def windows_of(fingerprint: str) -> frozenset[str]:
@@ -67,17 +67,12 @@ def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> 
         new_windows=tuple(new),
         reshaped=tuple(reshaped),
         new_triggers=PANES in was and was[PANES] != now.get(PANES),
-        new_coarser=_coarser(was) != _coarser(now),
         frame_lengths=tuple(sorted((name.removeprefix(GRID), us) for name, us in lengths.items())),
     )
 
 
 def _windows(entries: dict[str, str]) -> dict[str, str]:
-    return {name: told for name, told in entries.items() if not name.startswith(("#", GRID, COARSER))}
-
-
-def _coarser(entries: dict[str, str]) -> dict[str, str]:
-    return {name: length for name, length in entries.items() if name.startswith(COARSER)}
+    return {name: told for name, told in entries.items() if not name.startswith(("#", GRID, ONCE_TOLD))}
 
 
 def _parsed(fingerprint: str) -> dict[str, str]:

@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import asdict, replace
 
 from pipelines.spec.check import frame_us
-from pipelines.spec.coarser import coarser_us
 from pipelines.spec.model import Cumulate, Pipeline, Sliding, Window
 
 DIGITS = 16
@@ -18,19 +17,16 @@ def state_fingerprint(pipeline: Pipeline) -> str:
 
     Where data lies, how late it may be, what is expected of it and when it runs may change without
     changing this; triggers and modes are told, for news may wait under the old ones. It is told in parts, so
-    that `changes_between` can say what changed: `#core=…;/grid=length;@grid=length;window=grid.shape`, where
-    `/` tells of coarser frames.
+    that `changes_between` can say what changed: `#core=…;@grid=length;window=grid.shape`.
     """
     aggregates = sorted(repr(aggregate) for aggregate in pipeline.aggregates)
     lengths = {"aligned": frame_us(pipeline), "arrival": frame_us(pipeline, time="arrival")}
-    coarser = {"aligned": coarser_us(pipeline), "arrival": coarser_us(pipeline, time="arrival")}
     ids = [(source.name, source.event_id.of) for source in pipeline.sources if source.event_id]
     entries = {
         "#core": _hash(repr((pipeline.key, aggregates))),
         "#panes": _hash(repr(sorted((window.name, repr(window.panes)) for window in pipeline.windows))),
         **({"#ids": _hash(repr(sorted(ids)))} if ids else {}),
         **{f"@{grid}": str(length_us) for grid, length_us in lengths.items() if length_us},
-        **{f"/{grid}": str(length_us) for grid, length_us in coarser.items() if length_us},
         **{window.name: f"{_grid(window)}.{_shape(window)}" for window in pipeline.windows},
     }
     return ";".join(f"{name}={entries[name]}" for name in sorted(entries))

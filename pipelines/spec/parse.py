@@ -60,7 +60,7 @@ def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -
     panes = read_panes(document.within("panes"), Panes())
     sources = read_sources(document, times, problems=problems)
     key = document.texts("key")
-    if key is None and "key" not in document:
+    if key is None and document.take("key") is None:
         document.refuse(None, "`key` is missing; allowed is a list of columns, [] for one key")
     expectations = document.text("expectations")
     return Pipeline(

@@ -13,8 +13,14 @@ NAMED = re.compile(
 """Options whose value is a secret, by their name."""
 IN_ADDRESS = (
     re.compile(r"://[^/\s:@]*:([^@\s/]+)@"),
+    # A secret of AWS often has a slash in it.
+    re.compile(r"s3[an]?://[^/\s:@]*:([^@\s]+)@", re.I),
     re.compile(r":thin:[^/\s@]+/([^@\s]+)@"),
-    re.compile(r"(?:password|pwd|token|secret|accesskey|accountkey)=(\"[^\"]+\"|[^@\s;&\"`]+)", re.I),
+    re.compile(
+        r"(?:password|pwd|token|secret|accesskey|accountkey|\bsig|x-amz-signature)="
+        r"(\"[^\"]+\"|\{[^}]*\}|[^@\s;&\"`]+)",
+        re.I,
+    ),
 )
 """A secret inside an address: `scheme://user:secret@host`, `…:thin:user/secret@host`, `…?password=secret`."""
 HIDDEN = "***"

@@ -110,7 +110,9 @@ def _options(fields: Fields) -> tuple[tuple[str, str], ...]:
 
 def _select(fields: Fields) -> tuple[tuple[str, str], ...]:
     selected = fields.within("select")
-    return tuple((name, sql) for name in selected.items if (sql := selected.sql(name)) is not None)
+    return tuple(
+        (name, sql) for name in selected.items if (sql := selected.sql(name, required=True)) is not None
+    )
 
 
 def _event_id(fields: Fields) -> EventId | None:

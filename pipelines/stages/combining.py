@@ -26,6 +26,7 @@ from pipelines.combine import (
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, to_us
 from pipelines.intervals import merge as merge_intervals
+from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import standing_near, touched_by
 from pipelines.stages.site import Work
@@ -59,13 +60,15 @@ def combine_touched_frames(work: Work, *, whose: str, checked: bool = True) -> i
     """Combine anew the frames of the partial ones that a predicate tells; returns how many were written."""
     partials = work.tables.read("partial_frames")
     # Coarser frames of another length are made of all that there are.
-    whose = "true" if work.run.opening.changes.new_coarser else whose
+    makes_coarser = are_new(work)
+    whose = "true" if makes_coarser else whose
     days = days_of(partials.where(whose), "frame_start")
     if not days:
         return 0
     near = partials.where(within(intervals_of(days), "frame_start")).withColumn(TOUCHED, F.expr(whose))
     frames = combine(near, work.pipeline)
-    if work.run.opening.changes.new_coarser:
+    if makes_coarser:
+        say_none(work)
         frames = _without_others(work, frames)
     if checked and work.site.suite.at("frames"):
         frames = frames.persist()
@@ -73,6 +76,8 @@ def combine_touched_frames(work: Work, *, whose: str, checked: bool = True) -> i
     place = Place(on=(*work.pipeline.key, "grid", "frame_start", "frame_end"), days=days)
     written = merge(work.tables, "frames", rows=frames, place=place, fence=work.run.fence("frames"))
     frames.unpersist()
+    if makes_coarser:
+        say_whole(work)
     return written
 
 
@@ -138,7 +143,7 @@ def accumulated(work: Work) -> Counts:
     done = {
         one.source: one.counts
         for one in (*stages_before(work.tables, work.run), *finished_stages(work.tables, work.run))
-        if one.stage == "accumulate"
+        if one.stage == "accumulate" and one.source in {source.name for source in work.pipeline.sources}
     }
     before = work.run.opening.before
     if not done and before is not None:

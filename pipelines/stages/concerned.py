@@ -24,6 +24,7 @@ from pipelines.finalise import (
 )
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
 from pipelines.spec import Cumulate, Every, Sliding, Window
+from pipelines.stages.coarser import are_new
 from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.meeting import due_or_near, overlapping, touched_by
 from pipelines.stages.site import Work
@@ -189,7 +190,9 @@ def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
         # Where lateness is ignored closed windows too take what comes.
         restated=opening.restated or work.request.ignore_lateness,
     )
-    concern = replace(concern, coarser_us=grid_of(work.pipeline, window.name).coarser_us)
+    coarser_us = grid_of(work.pipeline, window.name).coarser_us
+    if coarser_us is not None and not are_new(work):
+        concern = replace(concern, coarser_us=coarser_us)
     if kept_us is None or not (is_new or opening.restated or work.request.ignore_lateness):
         return concern
     # Of windows that reach further back some frames are gone: what was published of them stands.

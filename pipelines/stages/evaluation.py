@@ -15,6 +15,7 @@ from pyspark.sql.conf import RuntimeConfig
 
 from pipelines.ingest import local_bytes
 from pipelines.spec import Cumulate, Sliding, Source, Window, frame_us
+from pipelines.stages.coarser import are_new
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.ledger import finished_stages
@@ -60,8 +61,7 @@ def _is_small(work: Work, source: Source | None) -> bool:
 def _asks_for_all(work: Work) -> bool:
     """Whether windows may become due that the batch did not touch, however many."""
     asks = work.request.final or work.request.watermark_us is not None
-    changes = work.run.opening.changes
-    return asks or bool(changes.new_windows) or changes.new_coarser
+    return asks or bool(work.run.opening.changes.new_windows) or are_new(work)
 
 
 def _touched(work: Work) -> int:

@@ -8,6 +8,7 @@ anything stops.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
@@ -28,7 +29,7 @@ from pipelines.checks import (
     validate,
     warning,
 )
-from pipelines.errors import LookAtTheData
+from pipelines.errors import CorrectTheCall, LookAtTheData
 from pipelines.ingest import RowRule, passes
 from pipelines.ingest.fate import as_read
 from pipelines.stages.site import Site, Work
@@ -37,6 +38,8 @@ from pipelines.store import small
 from pipelines.store.ledger import now_us
 from pipelines.store.rows import as_text
 from pipelines.store.sql import is_batch, on_days_of, text
+
+RULES = "rules_"
 
 
 def event_rules(site: Site) -> list[tuple[Expectation, RowRule]]:
@@ -52,6 +55,7 @@ def pass_events(work: Work, counts: Mapping[str, int]) -> None:
     were accumulated and judged in a run that others have followed, that verdict stands.
     """
     rules = event_rules(work.site)
+    _refuse_other_rules(work, counts)
     if rules and "counted_0" not in counts:
         return
     results = [
@@ -63,6 +67,22 @@ def pass_events(work: Work, counts: Mapping[str, int]) -> None:
     if others:
         results += validate(_candidates(work), others)
     _conclude(work, "events", results=results, candidates=lambda: _candidates(work))
+
+
+def mark_of_rules(site: Site) -> str:
+    """The name under which a source says by which rules about single events its rows were counted."""
+    told = repr([(it.rule, it.on_failure == "quarantine") for it, _ in event_rules(site)])
+    return f"{RULES}{zlib.crc32(told.encode()):08x}"
+
+
+def _refuse_other_rules(work: Work, counts: Mapping[str, int]) -> None:
+    """Raise `CorrectTheCall` where the rows were counted by other rules than there are now."""
+    counted_by = {name for name in counts if name.startswith(RULES)}
+    if counted_by and counted_by != {mark_of_rules(work.site)}:
+        raise CorrectTheCall(
+            f"batch {work.batch}: what is expected of events was changed since the batch was accumulated: "
+            "run the stage accumulate again, for each source; in Airflow, clear its tasks too"
+        )
 
 
 def pass_stage(work: Work, stage: Stage, *, candidates: DataFrame) -> None:

@@ -85,5 +85,14 @@ def put(work: Work, source: Source, *, table: str, rows: DataFrame) -> None:
 
 
 def lane(work: Work, source: Source) -> str:
-    """What this source wrote for the batch, and for those that the batch replaces."""
-    return f"source = {text(source.name)} AND {on_days_of(work.batch)} AND {is_inside(work.batch)}"
+    """What this source wrote for the batch, and for those that the batch replaces.
+
+    The first source also stands for those that the spec no longer has: what they wrote would count twice
+    where a source was given another name.
+    """
+    sources = work.pipeline.sources
+    names = ", ".join(text(one.name) for one in sources)
+    mine = f"source = {text(source.name)}"
+    if source == sources[0]:
+        mine = f"({mine} OR source NOT IN ({names}))"
+    return f"{mine} AND {on_days_of(work.batch)} AND {is_inside(work.batch)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from pyspark.errors import AnalysisException
 
@@ -18,13 +19,15 @@ from pipelines.errors import (
     LookAtTheData,
     WaitForTheBatch,
 )
-from pipelines.ingest import verify
+from pipelines.ingest.verify import check
 from pipelines.intervals import show_instant
 from pipelines.spec import Pipeline, Source, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
 from pipelines.stages.combining import combine_batch
 from pipelines.stages.evaluation import evaluated
+from pipelines.stages.expected import unfit
 from pipelines.stages.finalising import finalise_batch
+from pipelines.stages.gates import mark_of_rules
 from pipelines.stages.lines import line_of
 from pipelines.stages.publishing import publish_batch
 from pipelines.stages.shapes import shapes_of
@@ -34,6 +37,7 @@ from pipelines.store.attempts import OPENING
 from pipelines.store.ledger import (
     Done,
     Run,
+    begun_sources,
     begun_stages,
     finish_stage,
     finished_stages,
@@ -97,7 +101,11 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
         if is_empty and pending is None:
             _refuse_leftovers(site)
         _prepare(site, is_empty=is_empty)
-    return open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
+    run = open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
+    if begun_sources(site.tables, run).difference(it.name for it in site.pipeline.sources):
+        # A source has another name since, or is gone, and may have left rows.
+        return replace(run, is_first=False)
+    return run
 
 
 def _refuse_too_early(work: Work, stage: str) -> None:
@@ -148,10 +156,12 @@ def _prepare(site: Site, *, is_empty: bool) -> None:
 
     While nothing has been published, those that are there may be of a spec that was changed since.
     """
-    problems = verify(site.spark, site.pipeline)
+    check(site.spark, site.pipeline)
+    shapes = shapes_of(site)
+    problems = unfit(site, site.suite, shapes=shapes)
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, problems)
-    for table, columns in shapes_of(site).tables().items():
+    for table, columns in shapes.tables().items():
         small.create(site.tables, table, columns=columns)
         unlike = small.differing(site.tables, table, columns=columns)
         if is_empty and unlike:
@@ -176,7 +186,8 @@ def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
         counts = _do(work, stage, source=source)
         seconds = time.monotonic() - started
         if stage != "publish":
-            done = Done(stage=stage, source=source, counts=counts, seconds=seconds)
+            rules = {} if accumulating is None else {mark_of_rules(work.site): 1}
+            done = Done(stage=stage, source=source, counts={**counts, **rules}, seconds=seconds)
             finish_stage(work.tables, work.run, done=done)
     seconds = time.monotonic() - started
     line = line_of(stage, source=source, counts=counts, seconds=seconds)

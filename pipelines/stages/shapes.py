@@ -20,7 +20,7 @@ ANY_BATCH = Interval(0, 1)
 
 def shapes_of(site: Site) -> Shapes:
     """The shapes of all tables. Raises `CorrectTheSpec` where the sources' states would not fit one table."""
-    events = {source.name: _no_events(site, source) for source in site.pipeline.sources}
+    events = {source.name: no_events(site, source) for source in site.pipeline.sources}
     states = {name: _no_states(site, rows) for name, rows in events.items()}
     _refuse_disagreement(site, states)
     first = next(iter(states.values()))
@@ -43,7 +43,8 @@ def shapes_of(site: Site) -> Shapes:
     )
 
 
-def _no_events(site: Site, source: Source) -> DataFrame:
+def no_events(site: Site, source: Source) -> DataFrame:
+    """No rows, with the columns that the events of a source have."""
     rows = site.spark.createDataFrame([], schema_of(site.spark, source, home=site.pipeline.home))
     return fated(to_events(rows, source, batch=ANY_BATCH), site.pipeline, watermark_us=None)
 

@@ -48,13 +48,18 @@ class Site:
 
     @cached_property
     def pipeline(self) -> Pipeline:
-        """The pipeline as declared, on frames as long as those that are stored already."""
+        """The pipeline as declared, on frames as long as those that are stored already.
+
+        One that these cannot serve stays as it is declared, and is refused when a batch is opened.
+        """
         published = [row for row in read_ledger(self.store, self.declared.name) if row.status == "published"]
         last = max(published, key=lambda row: row.started_at_us or 0, default=None)
         if last is None:
             return self.declared
-        lengths = changes_between(last.spec_fingerprint, state_fingerprint(self.declared)).frame_lengths
-        return replace(self.declared, frame_lengths=lengths)
+        changes = changes_between(last.spec_fingerprint, state_fingerprint(self.declared))
+        if changes.problems:
+            return self.declared
+        return replace(self.declared, frame_lengths=changes.frame_lengths)
 
     @cached_property
     def tables(self) -> Store:

@@ -46,14 +46,8 @@ def write_watermark(work: Work) -> None:
     reached_us = pipeline_watermark(work.run.opening.judged_by_us, standings)
     asked_us = LATEST_US if work.request.final else work.request.watermark_us
     after_us = _largest(reached_us, work.run.opening.floor_us, asked_us)
-    ceiling_us = work.run.opening.ceiling_us
-    if ceiling_us is not None and after_us is not None:
-        after_us = min(after_us, ceiling_us)
-    if ceiling_us is not None and asked_us is not None and asked_us > ceiling_us:
-        work.warned.append(
-            f"the watermark after batch {work.batch} stays at {show_instant(ceiling_us)}, where that of the "
-            "next one stands: to raise it or to close everything, say so to the newest batch"
-        )
+    if work.run.opening.has_next:
+        after_us = _under_the_next(work, after_us, asked_us=asked_us)
     everything = [one for progress in of_sources.values() for one in progress]
     row: Row = {
         "newest_event_time": _largest(*[one.newest_event_us for one in everything]),
@@ -62,6 +56,18 @@ def write_watermark(work: Work) -> None:
         "is_idle": bool(everything) and all(one.is_idle for one in everything),
     }
     _put(work, [row], whose="source IS NULL", lane="watermarks")
+
+
+def _under_the_next(work: Work, after_us: int | None, *, asked_us: int | None) -> int | None:
+    """The watermark, not above that after the next batch, which has none where its watermark is none yet."""
+    ceiling_us = work.run.opening.ceiling_us
+    if asked_us is not None and (ceiling_us is None or asked_us > ceiling_us):
+        stands = "at none" if ceiling_us is None else f"at {show_instant(ceiling_us)}"
+        work.warned.append(
+            f"the watermark after batch {work.batch} stays {stands}, where that of the next one stands: "
+            "to raise it or to close everything, say so to the newest batch"
+        )
+    return None if ceiling_us is None or after_us is None else min(after_us, ceiling_us)
 
 
 def watermark_of(work: Work) -> int | None:

@@ -14,7 +14,7 @@ from typing import cast
 
 from deltalake import DeltaTable
 
-from pipelines.errors import WaitForTheBatch
+from pipelines.errors import LeaveTheBatch
 from pipelines.intervals import Interval, to_us
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt, What
@@ -71,7 +71,9 @@ def open_run(
         opening = opens(rows)
         pending = unfinished(rows)
         of_another_spec = pending is not None and pending.spec_fingerprint != fingerprint
-        started_at_us = opening.started_at_us or now_us()
+        # Runs are told apart by when they began, also where the clocks of two machines differ.
+        newest_us = max((row.started_at_us or 0 for row in rows), default=0)
+        started_at_us = opening.started_at_us or max(now_us(), newest_us + 1)
         if opening.status != "running" or of_another_spec:
             _put(runs, rows, opening.row(fingerprint=fingerprint, started_at_us=started_at_us))
         return replace(opening, started_at_us=started_at_us), of_another_spec
@@ -96,7 +98,7 @@ def open_run(
 def _still_open(store: Folder, opening: Opening) -> None:
     mine = (opening.batch, opening.revision, "running")
     if not any((row.batch, row.revision, row.status) == mine for row in read_rows(store)):
-        raise WaitForTheBatch(
+        raise LeaveTheBatch(
             f"batch {opening.batch}: another attempt has ended it since this one opened it, and this one "
             "has changed nothing. Look at that one; there is nothing to do here"
         )
@@ -113,7 +115,7 @@ class Done:
 
 
 def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
-    """Write down what a stage did. Raises `WaitForTheBatch` if the attempt has been taken over meanwhile."""
+    """Write down what a stage did. Raises `LeaveTheBatch` if the attempt has been taken over meanwhile."""
     still_mine(store, run)
     _write_down(store, run, what="finished", done=done)
 
@@ -121,7 +123,7 @@ def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
 def note(store: Folder, run: Run, *, done: Done) -> None:
     """Write down what a later attempt at the same revision has to know, whether or not this one ends well.
 
-    Raises `WaitForTheBatch` if the attempt has been taken over meanwhile.
+    Raises `LeaveTheBatch` if the attempt has been taken over meanwhile.
     """
     still_mine(store, run)
     _write_down(store, run, what="noted", done=done)
@@ -137,6 +139,15 @@ def begun_stages(store: Folder, run: Run) -> set[str | None]:
     """The stages that other attempts at this revision have begun, ended or not; `None` is all of them."""
     of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
     return {one.stage for one in of_run if one.what == "begun" and one.attempt != run.begun.attempt}
+
+
+def begun_sources(store: Folder, run: Run) -> set[str]:
+    """The sources that attempts at the batch have begun to accumulate, one by one."""
+    return {
+        one.source
+        for one in attempts.read(store)
+        if one.batch == run.batch and one.what == "begun" and one.source is not None
+    }
 
 
 def is_newest(store: Folder, run: Run) -> bool:
@@ -166,9 +177,9 @@ def _finished(store: Folder, batch: Interval, *, revision: int) -> list[Attempt]
 
 
 def still_mine(store: Folder, run: Run) -> None:
-    """Raise `WaitForTheBatch` if a newer attempt has taken over what this one does."""
+    """Raise `LeaveTheBatch` if a newer attempt has taken over what this one does."""
     if attempts.is_taken_over(store, run.begun):
-        raise WaitForTheBatch(
+        raise LeaveTheBatch(
             f"batch {run.batch}: a newer attempt has taken over; this one, number {run.begun.attempt}, "
             "has stopped and changed "
             "nothing since. Look at the newer one; there is nothing to do here"

@@ -34,6 +34,7 @@ class Opening:
     in_force_us: int | None
     floor_us: int | None
     ceiling_us: int | None
+    has_next: bool
     previous: Interval | None
     first_start_us: int
     covered: tuple[Interval, ...]
@@ -58,11 +59,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     published = [row for row in rows if row.status == "published"]
     changes = _changes(published, fingerprint)
     pending = unfinished(rows)
-    if pending is not None and pending.batch != batch:
-        raise WaitForTheBatch(
-            f"batch {batch} cannot start: batch {pending.batch} is unfinished (its status is "
-            f"{pending.status}). Run that one again, or abandon it, or wait until it is done"
-        )
+    _refuse_while_busy(batch, pending)
     same = [row for row in published if row.batch == batch]
     overlapping = [row.batch for row in published if row.batch != batch and row.batch.overlaps(batch)]
     _refuse_overlap(batch, overlapping, replace=replace)
@@ -86,6 +83,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
             [judged_by_us, *[row.watermark_after_us for row in published if batch.covers(row.batch)]]
         ),
         ceiling_us=next_one.watermark_after_us if next_one else None,
+        has_next=next_one is not None,
         previous=previous.batch if previous else None,
         first_start_us=min([batch.start_us, *[row.batch.start_us for row in published]]),
         covered=tuple(overlapping),
@@ -118,6 +116,14 @@ def _changes(published: Sequence[LedgerRow], fingerprint: str) -> Changes:
             "the store", tuple(f"made by another spec: {it}. {rebuild}" for it in found.problems)
         )
     return found
+
+
+def _refuse_while_busy(batch: Interval, pending: LedgerRow | None) -> None:
+    if pending is not None and pending.batch != batch:
+        raise WaitForTheBatch(
+            f"batch {batch} cannot start: batch {pending.batch} is unfinished (its status is "
+            f"{pending.status}). Run that one again, or abandon it, or wait until it is done"
+        )
 
 
 def _refuse_overlap(batch: Interval, overlapping: Sequence[Interval], *, replace: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
@@ -91,6 +92,16 @@ def rows_by_batch(store: str, pipeline_name: str, *, table: str) -> dict[Interva
         Interval(row["batch_start"], row["batch_end"]): row["rows"]
         for row in in_microseconds(counted).to_pylist()
     }
+
+
+def ledger_changed(store: str, pipeline_name: str) -> datetime | None:
+    """When the ledger was last written; `None` where there is none."""
+    try:
+        runs = DeltaTable(table_path(store, pipeline_name, table="runs"))
+    except TableNotFoundError:
+        return None
+    (last,) = runs.history(limit=1)
+    return datetime.fromtimestamp(last["timestamp"] / 1000, UTC)
 
 
 def count_rows(store: str, pipeline_name: str, *, table: str, where: str | None = None) -> int:

@@ -16,7 +16,7 @@ from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, 
 from deltalake.exceptions import CommitFailedError
 from pyspark.sql.types import DateType
 
-from pipelines.errors import RunAgain, WaitForTheBatch
+from pipelines.errors import LeaveTheBatch, RunAgain
 from pipelines.intervals import from_us
 from pipelines.store.fence import Fence
 from pipelines.store.reader import in_microseconds
@@ -98,6 +98,20 @@ def overwrite(opened: DeltaTable, rows: Iterable[Values]) -> None:
     write_deltalake(opened, to_arrow(opened, rows), mode="overwrite", commit_properties=ONCE)
 
 
+def property_of(store: Folder, table: str, *, name: str) -> str:
+    """A property of ours that a table has, empty where it has none."""
+    return str(open_table(store, table).metadata().configuration.get(name) or "")
+
+
+def set_property(store: Folder, table: str, *, name: str, value: str) -> None:
+    """Let a table have a property of ours, which Delta itself knows nothing of."""
+
+    def commit() -> None:
+        open_table(store, table).alter.set_table_properties({name: value}, raise_if_not_exists=False)
+
+    retried(commit, table)
+
+
 def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence: Fence) -> None:
     """Put rows in the place of those that match `where`, once per attempt; the rows have to match it too."""
 
@@ -105,7 +119,7 @@ def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence:
         opened = open_table(store, table)
         written = opened.transaction_version(fence.lane)
         if written is not None and written > fence.attempt:
-            raise WaitForTheBatch(
+            raise LeaveTheBatch(
                 f"table `{table}`: attempt {written} has taken over from this one, number "
                 f"{fence.attempt}, which has stopped and "
                 "changed nothing since. Look at the newer one; there is nothing to do here"

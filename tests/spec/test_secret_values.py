@@ -46,6 +46,13 @@ def test_secrets_are_found_and_hidden(tmp_path: Path) -> None:
         ("Endpoint=sb://bus;SharedAccessKey=Ab+C/d=", "Endpoint=sb://bus;SharedAccessKey=***"),
         ('required username="u" password="pa;ss";', 'required username="u" password=***;'),
         ("hdfs://namenode:8020/data/flights", "hdfs://namenode:8020/data/flights"),
+        ("http://namenode:8020/data/a@b", "http://namenode:8020/data/a@b"),
+        ("s3a://AKIA:se/cr+et@events/2013", "s3a://AKIA:***@events/2013"),
+        ("jdbc:sqlserver://db;password={a;b};encrypt=true", "jdbc:sqlserver://db;password=***;encrypt=true"),
+        (
+            "https://a.blob.core.windows.net/c?sv=2&sig=Ab%2B&se=3",
+            "https://a.blob.core.windows.net/c?sv=2&sig=***&se=3",
+        ),
     ],
 )
 def test_what_looks_like_a_secret_in_an_address_is_hidden_without_a_spec(address: str, hidden: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
@@ -66,7 +68,15 @@ def test_another_batch_waits_for_the_unfinished_one_and_names_it(status: Status)
 def test_the_same_batch_again_is_the_next_revision_and_judged_as_before() -> None:
     found = opening([row(0), row(1), row(2)], batch(1))
     assert (found.revision, found.restated, found.judged_by_us, found.in_force_us) == (1, True, 3, 23)
-    assert (found.floor_us, found.ceiling_us) == (13, 23)
+    assert (found.floor_us, found.ceiling_us, found.has_next) == (13, 23, True)
+
+
+def test_a_next_batch_without_a_watermark_is_one_all_the_same() -> None:
+    found = opening(
+        [replace(row(0), watermark_after_us=None), replace(row(1), watermark_after_us=None)], batch(0)
+    )
+    assert (found.ceiling_us, found.has_next) == (None, True)
+    assert not opening([row(0)], batch(0)).has_next
 
 
 def test_an_older_batch_that_never_ran_is_a_restatement_of_revision_0() -> None:

@@ -1,0 +1,40 @@
+"""What a suite expects of columns that its rows will not have, told before a batch is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.checks import Stage, Suite, is_row_rule, missing_columns, verify_rules
+from pipelines.ingest.fate import as_read
+from pipelines.stages.shapes import no_events
+from pipelines.stages.site import Site
+from pipelines.store.tables import Shapes
+
+OF_STATES: tuple[Stage, ...] = ("partial_frames", "frames", "sessions", "panes")
+
+
+def unfit(site: Site, suite: Suite, *, shapes: Shapes) -> tuple[str, ...]:
+    """The problems, with the name of the suite's file: of the events first, then of the stages after them."""
+    if not suite.expectations:
+        return ()
+    tables = shapes.tables()
+    found = [*_of_rules(site, suite)]
+    others = [it for it in suite.at("events") if not is_row_rule(it)]
+    found += missing_columns(others, shapes.event)
+    for stage in OF_STATES:
+        found += missing_columns(suite.at(stage), tables[stage])
+    name = suite.path.name if suite.path else ""
+    return tuple(f"{name}, {problem}" for problem in found)
+
+
+def _of_rules(site: Site, suite: Suite) -> Iterator[str]:
+    """Rules about single events are asked of each source, so all of them need their columns."""
+    rules = [it for it in suite.at("events") if is_row_rule(it)]
+    found: dict[str, list[str]] = {}
+    for source in site.pipeline.sources if rules else ():
+        rows = no_events(site, source)
+        for problem in verify_rules(rows.select(*as_read(rows)), rules):
+            found.setdefault(problem, []).append(source.name)
+    for problem, names in found.items():
+        everywhere = len(names) == len(site.pipeline.sources)
+        yield problem if everywhere else f"{problem} (source {', '.join(names)})"
