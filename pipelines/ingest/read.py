@@ -35,8 +35,9 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
         return _load(spark, source, paths=())
     paths = tuple(_absolute(path, home) for path in expand_paths(source.path, batch))
     there = tuple(path for path in paths if is_there(path))
-    if there:
-        return _load(spark, source, paths=there)
+    rows = _load_found(spark, source, paths=there) if there else None
+    if rows is not None:
+        return rows
     if not PLACE.search(source.path):
         raise CorrectTheSpec(
             f"source `{source.name}`", (f"there is no file at {paths[0]}; put one there or correct `path`",)
@@ -118,6 +119,35 @@ def _declared(spark: SparkSession, source: Source) -> StructType:
     return declared
 
 
+def _load_found(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> DataFrame | None:
+    """The rows at the paths; where some are remote, at those of them where Spark finds a file.
+
+    `None`: it finds none. It refuses all for one that is missing, so only then each is asked about.
+    """
+    try:
+        return _load(spark, source, paths=paths)
+    except CorrectTheSpec as refused:
+        if not _is_missing(refused) or not any(_only_spark_tells(path) for path in paths):
+            raise
+    found = tuple(path for path in paths if _finds(spark, source, path=path))
+    return _load(spark, source, paths=found) if found else None
+
+
+def _finds(spark: SparkSession, source: Source, *, path: str) -> bool:
+    try:
+        _load(spark, source, paths=(path,))
+    except CorrectTheSpec as refused:
+        if _is_missing(refused):
+            return False
+        raise
+    return True
+
+
+def _is_missing(refused: CorrectTheSpec) -> bool:
+    cause = refused.__cause__
+    return isinstance(cause, AnalysisException) and cause.getCondition() == "PATH_NOT_FOUND"
+
+
 def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> DataFrame:
     reader = spark.read.format(source.format).options(**dict(source.options))
     if source.schema is not None:
@@ -129,7 +159,10 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
             reader = reader.option("columnPruning", "false")
         reader = reader.schema(schema)
     try:
-        return reader.load(list(paths)) if paths else reader.load()
+        rows = reader.load(list(paths)) if paths else reader.load()
+        # A client of a server finds out only when it asks.
+        rows.schema  # noqa: B018
+        return rows
     except AnalysisException as error:
         problem = f"cannot be read as {source.format}: {str(error).splitlines()[0]}"
         raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
