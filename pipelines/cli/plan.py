@@ -31,7 +31,7 @@ def plan(arguments: Arguments) -> None:
     (request,) = requests_of(arguments, batches_of(arguments, pipeline, store=store))
     if arguments.rebuild:
         raise CorrectTheCall("--rebuild begins with empty tables, so there is nothing to plan: leave it out")
-    await_turn(pipeline, store, batch=request.batch, replace=request.replace, wait=False)
+    await_turn(pipeline, store, batch=request.batch, replace=request.replace, wait=arguments.wait)
     planned = plan_batch(Site(session_of(arguments), store, pipeline), request)
     print(_as_json(planned) if arguments.format == "json" else _as_text(pipeline.name, planned))
 

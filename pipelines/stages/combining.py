@@ -56,21 +56,24 @@ def combine_batch(work: Work) -> Counts:
     return counts
 
 
-def combine_touched_frames(work: Work, *, whose: str, checked: bool = True) -> int:
+def combine_touched_frames(work: Work, *, whose: str) -> int:
     """Combine anew the frames of the partial ones that a predicate tells; returns how many were written."""
     partials = work.tables.read("partial_frames")
     # Coarser frames of another length are made of all that there are.
     makes_coarser = are_new(work)
     whose = "true" if makes_coarser else whose
     days = days_of(partials.where(whose), "frame_start")
+    is_checked = bool(work.site.suite.at("frames"))
     if not days:
+        if is_checked:
+            pass_stage(work, "frames", candidates=work.tables.read("frames").where("false"))
         return 0
     near = partials.where(within(intervals_of(days), "frame_start")).withColumn(TOUCHED, F.expr(whose))
     frames = combine(near, work.pipeline)
     if makes_coarser:
         say_none(work)
         frames = _without_others(work, frames)
-    if checked and work.site.suite.at("frames"):
+    if is_checked:
         frames = frames.persist()
         pass_stage(work, "frames", candidates=frames.where((F.col("event_count") > 0) & ~is_coarser()))
     place = Place(on=(*work.pipeline.key, "grid", "frame_start", "frame_end"), days=days)
@@ -94,7 +97,7 @@ def _without_others(work: Work, frames: DataFrame) -> DataFrame:
     return frames.unionByName(stands.withColumns(nothing).select(*frames.columns))
 
 
-def combine_touched_sessions(work: Work, *, whose: str, checked: bool = True) -> int:
+def combine_touched_sessions(work: Work, *, whose: str) -> int:
     """Build anew the sessions around partial ones that a predicate tells; returns how many were written."""
     windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
     sessions = work.tables.read("sessions")
@@ -108,8 +111,7 @@ def combine_touched_sessions(work: Work, *, whose: str, checked: bool = True) ->
         partials.where(inside), stand, windows=windows, areas=around, pipeline=work.pipeline
     ).persist()
     try:
-        if checked:
-            pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
+        pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
         on = (*work.pipeline.key, "window", "window_start", "window_end")
         place = Place(on=on, days=days_of(rows, "window_start"))
         return merge(work.tables, "sessions", rows=rows, place=place, fence=work.run.fence("sessions"))

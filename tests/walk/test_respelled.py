@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines.errors import CorrectTheCall, CorrectTheSpec
+from pipelines.errors import CorrectTheCall, CorrectTheSpec, LookAtTheData
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch, run_stage
@@ -162,3 +162,9 @@ def test_a_session_that_a_restatement_cuts_short_before_it_is_due_is_published(p
     place.feed([("ann", 1, 90), ("ann", 2, 98)])
     place.run(SECOND_BATCH)
     assert place.totals() == {("ann", 90): 3}
+
+
+def test_a_batch_without_rows_is_asked_too_what_is_expected_of_frames(place: Place) -> None:
+    place.write(rules="frames:\n  - expect_table_row_count_to_be_between: {min_value: 1}\n")
+    with pytest.raises(LookAtTheData, match="expect_table_row_count_to_be_between"):
+        place.run(Interval(900 * SECOND, 1000 * SECOND))
