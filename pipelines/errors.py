@@ -45,13 +45,16 @@ class LookAtTheData(SashError):
 
 
 class WaitForTheBatch(SashError):
-    """The pipeline is busy with another batch, or a newer attempt at this one took it over."""
+    """The pipeline is busy with another batch, or a newer attempt at this one took it over.
+
+    `is_over`: the batch is somebody else's or ended, so that this attempt has nothing to wait for.
+    """
 
     exit_code = 4
 
-
-class LeaveTheBatch(WaitForTheBatch):
-    """Somebody else goes on with the batch, or has ended it: there is nothing to wait for, or to do."""
+    def __init__(self, message: str, *, is_over: bool = False) -> None:
+        super().__init__(message)
+        self.is_over = is_over
 
 
 class ChooseAnotherBatch(SashError):

@@ -48,11 +48,13 @@ def changed(
         *pipeline.key, *bounds, _none(partials, state).alias("_now"), F.struct(*state).alias("_was")
     )
     paired = now.unionByName(was).groupBy(*pipeline.key, *bounds)
-    # There is one of each at most.
     sides = paired.agg(
-        F.first("_now", ignorenulls=True).alias("_now"), F.first("_was", ignorenulls=True).alias("_was")
+        F.first("_now", ignorenulls=True).alias("_now"),
+        F.first("_was", ignorenulls=True).alias("_was"),
+        (F.count("_was") > 1).alias("_stood_for_several"),
     )
-    alike = F.col("_now.event_count").eqNullSafe(F.col("_was.event_count"))
+    # Several stand there where a source is gone since: one takes the place of all.
+    alike = ~F.col("_stood_for_several") & F.col("_now.event_count").eqNullSafe(F.col("_was.event_count"))
     for aggregate in pipeline.aggregates:
         for name in part_names(aggregate):
             new, old = F.col(f"_now.{name}"), F.col(f"_was.{name}")

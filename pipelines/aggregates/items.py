@@ -52,14 +52,13 @@ def _take_items(one: Column, other: Column) -> Column:
     return loose(F.flatten(repeated))
 
 
-SET = Part(name="values", accumulate=_gather_set, combine=_join_sets, merge=_join_two_sets, gathers=True)
+SET = Part(name="values", accumulate=_gather_set, combine=_join_sets, merge=_join_two_sets)
 COUNTS = Part(
     name="counts",
     accumulate=lambda values: counted(ordered(values)),
     combine=_add_counts,
     merge=_add_two_counts,
     deduct=_take_counts,
-    gathers=True,
 )
 ITEMS = Part(
     name="items",
@@ -67,7 +66,6 @@ ITEMS = Part(
     combine=ordered_together,
     merge=_join_two_lists,
     deduct=_take_items,
-    gathers=True,
 )
 
 

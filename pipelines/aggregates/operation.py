@@ -46,7 +46,8 @@ class Part:
     `accumulate` aggregates a column of event values (null: not counted) into a state. `combine` aggregates
     states, applying every aggregate function in it by the `Over` that it is given. `merge` and `deduct`
     take two states of one row; neither is null. `deduct=None`: it cannot be undone. `gathers` says that
-    `combine` collects the states to join them, for which sliding windows have a better way.
+    `combine` collects the states to join them, and that states do not grow with what is in them: sliding
+    windows then hold many of them at once.
     """
 
     name: str

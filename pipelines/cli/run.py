@@ -25,7 +25,7 @@ from pipelines.cli.session import session_of
 from pipelines.cli.steps import steps_of
 from pipelines.cli.told import Interrupted
 from pipelines.cli.written import bounds, instant
-from pipelines.errors import CorrectTheCall, LeaveTheBatch, WaitForTheBatch
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
 from pipelines.stages import Report, Request, Site, run_batch
@@ -118,8 +118,6 @@ def _reports(site: Site, request: Request, *, wait: bool) -> Iterator[Report]:
         reports = run_batch(site, request)
         try:
             first = next(reports)
-        except LeaveTheBatch:
-            raise
         except WaitForTheBatch:
             # Several may have waited for the same batch: one of them got in, the others wait again.
             if wait and is_held_up(site.pipeline, site.store, batch=request.batch):

@@ -14,7 +14,6 @@ from pipelines.errors import (
     ChooseAnotherBatch,
     CorrectTheCall,
     CorrectTheSpec,
-    LeaveTheBatch,
     LookAtTheData,
     RunAgain,
     WaitForTheBatch,
@@ -39,7 +38,6 @@ def stage_policy() -> ExceptionRetryPolicy:
             _never(CorrectTheCall, "only another call helps"),
             _never(LookAtTheData, "a check stopped the run: the same data fails again"),
             _never(ChooseAnotherBatch, "this batch conflicts with those that have run"),
-            _never(LeaveTheBatch, "somebody else has gone on with this batch, or ended it"),
             RetryRule(exception=WaitForTheBatch, retry_delay=BUSY_DELAY, reason="the pipeline is busy"),
             RetryRule(exception=RunAgain, retry_delay=RETRY_DELAY, reason="something passing got in the way"),
         ]

@@ -8,12 +8,15 @@ of its run where there is none.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from airflow.sdk import PokeReturnValue, get_current_context
 from airflow.sdk.exceptions import AirflowFailException
 
+from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import from_us
 from pipelines.orchestration import choosing, embedded
 from pipelines.orchestration.batches import Chosen, taken
@@ -111,7 +114,7 @@ class BatchTasks:
 
         pipeline = load(self.spec)
         place = {"store": choosing.store_of(pipeline, self.store), "address": self._spark()}
-        with stage_work.at_work(pipeline, chosen, **place) as (site, request):
+        with stage_work.at_work(pipeline, chosen, **place) as (site, request), _ending():
             run = stage_work.open_batch(site, request)
         log.info("batch %s is open: revision %d", request.batch, run.revision)
         return run.revision
@@ -121,7 +124,7 @@ class BatchTasks:
 
         pipeline = load(self.spec)
         place = {"store": choosing.store_of(pipeline, self.store), "address": self._spark()}
-        with stage_work.at_work(pipeline, opened, **place) as (site, request):
+        with stage_work.at_work(pipeline, opened, **place) as (site, request), _ending():
             report = stage_work.run_stage(site, request, stage=stage, source=source)
         log.info(report.line)
         for line in report.warnings:
@@ -148,6 +151,19 @@ class BatchTasks:
         return (
             from_us(watermarks_us[0]).isoformat() if watermarks_us and watermarks_us[0] is not None else None
         )
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Fail for good where somebody else has gone on with the batch, or given it up: another try would open it
+    again.
+    """
+    try:
+        yield
+    except WaitForTheBatch as error:
+        if error.is_over:
+            raise AirflowFailException(str(error)) from error
+        raise
 
 
 def _folder() -> Path:

@@ -35,7 +35,7 @@ def upkeep_dag(
 
 def find_specs(folder: str) -> list[str]:
     """The specs of a folder."""
-    return sorted(str(path) for path in Path(folder).glob("*.yml"))
+    return sorted(str(path) for path in Path(folder).glob("*.y*ml"))
 
 
 def maintain(spec: str, store: str | None) -> dict[str, int]:

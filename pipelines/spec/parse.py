@@ -88,7 +88,7 @@ def _schedule(document: Fields) -> Schedule | None:
         return None
     section = document.within("schedule")
     start_us, catchup = section.read("start", parse_instant), section.flag("catchup")
-    if "start" not in section:
+    if section.take("start") is None:
         section.refuse(None, "`start` is missing; allowed is an instant like 2013-01-01")
     section.close()
     return None if start_us is None else Schedule(start_us=start_us, catchup=catchup)

@@ -82,10 +82,10 @@ def _trigger(fields: Fields, located: Located, *, name: str) -> Trigger | None:
         return EachBatch()
     if isinstance(located.value, Mapping) and len(located.value) == 1:
         inner = Fields(located, f"{fields.where}.{name}", problems=fields.problems)
-        if "every" in inner:
+        if inner.take("every") is not None:
             every_us = inner.duration("every", positive=True)
             return Every(every_us=every_us) if every_us else None
-        if "rows" in inner:
+        if inner.take("rows") is not None:
             rows = inner.read("rows", _positive_number)
             return Rows(rows=rows) if rows else None
     none = "none | " if name == "early" else ""
@@ -101,6 +101,8 @@ def _shape(fields: Fields) -> Shape | None:
         for kind in _SHAPES:
             fields.take(kind)
         return None
+    if fields.take(kinds[0]) is None:
+        return _refused(fields, kinds[0], text="found nothing")
     return _SHAPES[kinds[0]](fields)
 
 
@@ -141,7 +143,7 @@ def _tumbling(fields: Fields) -> Shape | None:
 def _stepping(fields: Fields, *, kind: str) -> Shape | None:
     size_us, step_us = fields.duration(kind, positive=True), fields.duration("step", positive=True)
     offset_us = fields.read("offset", parse_duration) or 0
-    if "step" not in fields:
+    if fields.take("step") is None:
         return _refused(fields, "", text=f"`step` is missing; {kind} needs one")
     if not size_us or not step_us:
         return None

@@ -13,7 +13,8 @@ from pipelines.store.ledger import still_mine
 from pipelines.windows import grids_of
 
 PROPERTY = "sash.coarserFrames"
-NONE = ""
+UNSETTLED = "?"
+"""While they are replaced, also by none."""
 
 
 def are_new(work: Work) -> bool:
@@ -23,7 +24,7 @@ def are_new(work: Work) -> bool:
 
 def say_none(work: Work) -> None:
     """Say, before they are replaced, that no coarser frames are whole."""
-    _say(work, NONE)
+    _say(work, UNSETTLED)
 
 
 def say_whole(work: Work) -> None:

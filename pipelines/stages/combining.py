@@ -32,8 +32,8 @@ from pipelines.stages.meeting import standing_near, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store.ledger import finished_stages, stages_before
-from pipelines.store.rows import from_rows
-from pipelines.store.sql import Instant, is_batch, not_after, not_before
+from pipelines.store.rows import are_there, from_rows
+from pipelines.store.sql import Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
 from pipelines.windows import session_windows
 
@@ -47,6 +47,7 @@ def combine_batch(work: Work) -> Counts:
     """Combine what the batch touched; returns the counts of frames and sessions."""
     pass_events(work, accumulated(work))
     whose = is_batch(work.batch)
+    _refuse_sources_that_are_gone(work, whose)
     of_batch = work.tables.read("partial_frames").where(whose)
     pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
     counts = {"frames": combine_touched_frames(work, whose=whose)}
@@ -54,6 +55,21 @@ def combine_batch(work: Work) -> Counts:
         counts["sessions"] = combine_touched_sessions(work, whose=whose)
     write_watermark(work)
     return counts
+
+
+def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:
+    """Raise `CorrectTheCall` where rows of such a source still stand: the first source takes their place."""
+    if work.run.is_first:
+        return
+    sources = [source.name for source in work.pipeline.sources]
+    gone = f"{whose} AND event_count > 0 AND source NOT IN ({', '.join(text(name) for name in sources)})"
+    for table in ("partial_frames", "partial_sessions"):
+        if are_there(work.tables.read(table).where(gone)):
+            raise CorrectTheCall(
+                f"batch {work.batch}: the table {table} has rows of a source that the spec no longer has, "
+                f"which would count beside the others; run the stage accumulate for {sources[0]} again, "
+                "which takes them away"
+            )
 
 
 def combine_touched_frames(work: Work, *, whose: str) -> int:

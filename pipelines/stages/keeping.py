@@ -47,7 +47,7 @@ def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: C
     rows = quarantined_rows(events if claimed or unclaimed else events.limit(0))
     if unclaimed:
         others = work.tables.read("quarantine").where(
-            f"source = {text(source.name)} AND NOT {is_inside(work.batch)}"
+            f"{whose(work, source)} AND NOT {is_inside(work.batch)}"
         )
         mine = not_yet_quarantined(rows.where(~F.col("is_claimed")), others)
         rows = rows.where("is_claimed").unionByName(mine)
@@ -90,9 +90,12 @@ def lane(work: Work, source: Source) -> str:
     The first source also stands for those that the spec no longer has: what they wrote would count twice
     where a source was given another name.
     """
+    return f"{whose(work, source)} AND {on_days_of(work.batch)} AND {is_inside(work.batch)}"
+
+
+def whose(work: Work, source: Source) -> str:
+    """The predicate that rows are of this source, or of one that it stands for."""
     sources = work.pipeline.sources
     names = ", ".join(text(one.name) for one in sources)
     mine = f"source = {text(source.name)}"
-    if source == sources[0]:
-        mine = f"({mine} OR source NOT IN ({names}))"
-    return f"{mine} AND {on_days_of(work.batch)} AND {is_inside(work.batch)}"
+    return f"({mine} OR source NOT IN ({names}))" if source == sources[0] else mine

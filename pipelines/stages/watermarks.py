@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pipelines.ingest.watermark import Progress, Seen, Standing, advance, pipeline_watermark, standing
 from pipelines.intervals import LATEST_US, Interval, from_us, show_instant
 from pipelines.spec import Source
+from pipelines.stages.keeping import whose
 from pipelines.stages.site import Work
 from pipelines.store import small
-from pipelines.store.sql import is_inside, on_days_of, text
+from pipelines.store.sql import is_inside, on_days_of
 
 Row = dict[str, small.Value]
 
@@ -29,7 +30,7 @@ def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
         }
         for one in after
     ]
-    _put(work, rows, whose=f"source = {text(source.name)}", lane=f"watermarks/{source.name}")
+    _put(work, rows, whose=whose(work, source), lane=f"watermarks/{source.name}")
 
 
 def write_watermark(work: Work) -> None:

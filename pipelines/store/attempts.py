@@ -6,7 +6,7 @@ what was there is done, and so does giving the batch up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
@@ -15,6 +15,8 @@ from pipelines.store import small
 from pipelines.store.tables import Folder
 
 What = Literal["begun", "noted", "finished"]
+BEGUN: tuple[What, ...] = ("begun",)
+BEGUN_AND_NOTED: tuple[What, ...] = ("begun", "noted")
 OPENING = "open"
 """The stage of an attempt that opens a batch and writes nothing in it."""
 
@@ -73,16 +75,17 @@ def begin(store: Folder, begun: Attempt, *, still_open: Callable[[], None]) -> t
     return small.retried(commit, "attempts")
 
 
-def void(store: Folder, mine: Attempt) -> None:
+def void(store: Folder, mine: Attempt, *, kept: Collection[What]) -> None:
     """Let nothing count that attempts at the batch have done: it is gone, or was for another spec.
 
-    That they have begun is kept: they may have left rows, which whoever comes next replaces.
+    That they have begun is always `kept`: they may have left rows, which whoever comes next replaces. What
+    they noted of these rows is kept where the rows are.
     """
 
     def commit() -> None:
         opened = small.open_table(store, "attempts")
         everything = [_of(row) for row in small.read(opened)]
-        small.overwrite(opened, [_row(one) for one in everything if one.what == "begun"])
+        small.overwrite(opened, [_row(one) for one in everything if one.what in kept])
 
     if not is_taken_over(store, mine):
         small.retried(commit, "attempts")

@@ -14,7 +14,7 @@ from typing import cast
 
 from deltalake import DeltaTable
 
-from pipelines.errors import LeaveTheBatch
+from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval, to_us
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt, What
@@ -90,7 +90,7 @@ def open_run(
     )
     numbered, is_repeated = attempts.begin(store, begun, still_open=lambda: _still_open(store, opening))
     if of_another_spec:
-        attempts.void(store, numbered)
+        attempts.void(store, numbered, kept=attempts.BEGUN_AND_NOTED)
     has_run = opening.before is not None or bool(opening.covered)
     return Run(opening=opening, begun=numbered, is_first=not has_run and not is_repeated)
 
@@ -98,9 +98,10 @@ def open_run(
 def _still_open(store: Folder, opening: Opening) -> None:
     mine = (opening.batch, opening.revision, "running")
     if not any((row.batch, row.revision, row.status) == mine for row in read_rows(store)):
-        raise LeaveTheBatch(
+        raise WaitForTheBatch(
             f"batch {opening.batch}: another attempt has ended it since this one opened it, and this one "
-            "has changed nothing. Look at that one; there is nothing to do here"
+            "has changed nothing. Look at that one; there is nothing to do here",
+            is_over=True,
         )
 
 
@@ -115,7 +116,7 @@ class Done:
 
 
 def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
-    """Write down what a stage did. Raises `LeaveTheBatch` if the attempt has been taken over meanwhile."""
+    """Write down what a stage did. Raises `WaitForTheBatch` if the attempt has been taken over meanwhile."""
     still_mine(store, run)
     _write_down(store, run, what="finished", done=done)
 
@@ -123,7 +124,7 @@ def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
 def note(store: Folder, run: Run, *, done: Done) -> None:
     """Write down what a later attempt at the same revision has to know, whether or not this one ends well.
 
-    Raises `LeaveTheBatch` if the attempt has been taken over meanwhile.
+    Raises `WaitForTheBatch` if the attempt has been taken over meanwhile.
     """
     still_mine(store, run)
     _write_down(store, run, what="noted", done=done)
@@ -157,7 +158,7 @@ def is_newest(store: Folder, run: Run) -> bool:
 
 def void_attempts(store: Folder, run: Run) -> None:
     """Let nothing count that has been done at the batch."""
-    attempts.void(store, run.begun)
+    attempts.void(store, run.begun, kept=attempts.BEGUN)
 
 
 def stages_before(store: Folder, run: Run) -> list[Attempt]:
@@ -177,12 +178,13 @@ def _finished(store: Folder, batch: Interval, *, revision: int) -> list[Attempt]
 
 
 def still_mine(store: Folder, run: Run) -> None:
-    """Raise `LeaveTheBatch` if a newer attempt has taken over what this one does."""
+    """Raise `WaitForTheBatch` if a newer attempt has taken over what this one does."""
     if attempts.is_taken_over(store, run.begun):
-        raise LeaveTheBatch(
+        raise WaitForTheBatch(
             f"batch {run.batch}: a newer attempt has taken over; this one, number {run.begun.attempt}, "
             "has stopped and changed "
-            "nothing since. Look at the newer one; there is nothing to do here"
+            "nothing since. Look at the newer one; there is nothing to do here",
+            is_over=True,
         )
 
 

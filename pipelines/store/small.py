@@ -16,7 +16,7 @@ from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, 
 from deltalake.exceptions import CommitFailedError
 from pyspark.sql.types import DateType
 
-from pipelines.errors import LeaveTheBatch, RunAgain
+from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import from_us
 from pipelines.store.fence import Fence
 from pipelines.store.reader import in_microseconds
@@ -119,10 +119,11 @@ def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence:
         opened = open_table(store, table)
         written = opened.transaction_version(fence.lane)
         if written is not None and written > fence.attempt:
-            raise LeaveTheBatch(
+            raise WaitForTheBatch(
                 f"table `{table}`: attempt {written} has taken over from this one, number "
                 f"{fence.attempt}, which has stopped and "
-                "changed nothing since. Look at the newer one; there is nothing to do here"
+                "changed nothing since. Look at the newer one; there is nothing to do here",
+                is_over=True,
             )
         mark = CommitProperties(
             app_transactions=[Transaction(fence.lane, fence.attempt)], max_commit_retries=0

@@ -8,6 +8,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Long
 from pipelines.aggregates import Part
 from pipelines.aggregates.extremes import LARGEST
 from pipelines.aggregates.items import ITEMS
+from pipelines.aggregates.moments import MOMENTS
 from pipelines.aggregates.sums import ROWS, TOTAL
 from pipelines.finalise.parts import StatePart
 from pipelines.finalise.planner import FEW_WINDOWS, Choice, Plan, Strategy, plan_of
@@ -64,12 +65,12 @@ def test_frames_in_few_windows_are_put_into_each(sliding: Sliding, strategy: Str
     assert choice_for(ROWS, LongType(), sliding=sliding).strategy == strategy
 
 
-@pytest.mark.parametrize("part", [ROWS, LARGEST, ITEMS], ids=["rows", "largest", "items"])
+@pytest.mark.parametrize("part", [ROWS, LARGEST, MOMENTS], ids=["rows", "largest", "moments"])
 def test_growing_windows_have_prefixes_and_a_combine_a_result(part: Part) -> None:
     daily = Cumulate(size_us=1440, step_us=60)
     parts = [StatePart(column="it", part=part, kind=ArrayType(LongType()))]
     (choice,) = plan_of(parts, shape=daily, frame_us=60).choices
-    assert (choice.strategy, choice.combines, choice.is_gathered) == ("prefix", 1, part == ITEMS)
+    assert (choice.strategy, choice.combines, choice.is_gathered) == ("prefix", 1, part == MOMENTS)
 
 
 def test_combines_a_result_do_not_grow_with_the_size_but_where_frames_are_recombined() -> None:

@@ -16,7 +16,6 @@ NEVER = [
     errors.CorrectTheCall("no"),
     errors.LookAtTheData("no"),
     errors.ChooseAnotherBatch("no"),
-    errors.LeaveTheBatch("somebody else has it"),
 ]
 LATER = [errors.RunAgain("later"), errors.WaitForTheBatch("later")]
 
@@ -56,9 +55,7 @@ def test_a_conflict_of_delta_and_anything_unknown_is_tried_again_a_few_times_wit
 
 def test_every_error_of_ours_has_a_rule() -> None:
     ruled = [error for rule in stage_policy().rules for error in [rule.exception]]
-    assert set(ruled) == {*errors.SashError.__subclasses__(), errors.LeaveTheBatch}
-    # A rule is for all that is of its kind, and the first that fits counts.
-    assert ruled.index(errors.LeaveTheBatch) < ruled.index(errors.WaitForTheBatch)
+    assert set(ruled) == set(errors.SashError.__subclasses__())
 
 
 def test_no_task_runs_for_ever() -> None:
