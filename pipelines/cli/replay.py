@@ -9,9 +9,10 @@ from pipelines.cli.run import carry_out
 from pipelines.intervals import show_instant
 from pipelines.spec import Pipeline
 from pipelines.stages import Request
+from pipelines.stages.site import folder_of
 from pipelines.store.ledger_rows import newest
 from pipelines.store.reader import read_ledger, rows_by_batch
-from pipelines.store.retention import kept_from_us
+from pipelines.store.retention import whole_from_us
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
 
@@ -46,4 +47,9 @@ def _kept_from_us(pipeline: Pipeline, store: str) -> int | None:
     last = newest(row for row in read_ledger(store, pipeline.name) if row.status == "published")
     if last is None:
         return None
-    return kept_from_us(pipeline, watermark_us=last.watermark_after_us, newest_end_us=last.batch.end_us)
+    return whole_from_us(
+        folder_of(store, pipeline),
+        pipeline,
+        watermark_us=last.watermark_after_us,
+        newest_end_us=last.batch.end_us,
+    )

@@ -30,7 +30,7 @@ from pipelines.stages.meeting import due_or_near, overlapping, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store.ledger import Run, noted
-from pipelines.store.retention import kept_from_us
+from pipelines.store.retention import whole_from_us
 from pipelines.store.sql import Instant, is_batch, not_after, text
 from pipelines.store.writes import days_of
 from pipelines.windows import grace_us, grid_of, merges
@@ -202,7 +202,12 @@ def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
 
 def _kept_from_us(work: Work) -> int | None:
     opening = work.run.opening
-    return kept_from_us(work.pipeline, watermark_us=opening.in_force_us, newest_end_us=opening.newest_end_us)
+    return whole_from_us(
+        work.tables,
+        work.pipeline,
+        watermark_us=opening.in_force_us,
+        newest_end_us=opening.newest_end_us,
+    )
 
 
 def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:

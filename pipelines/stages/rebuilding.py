@@ -10,6 +10,7 @@ from pipelines.stages.site import Site
 from pipelines.store import small
 from pipelines.store.ledger_rows import unfinished
 from pipelines.store.reader import read_ledger
+from pipelines.store.retention import say_gone
 
 KEPT = "attempts"
 """Numbers only rise, so that whoever was at work before can write nothing any more."""
@@ -33,3 +34,4 @@ def empty_tables(site: Site) -> None:
     for table, columns in shapes_of(Site(site.spark, site.store, site.declared)).tables().items():
         if table != KEPT:
             small.recreate(site.tables, table, columns=columns)
+    say_gone(site.tables, None)

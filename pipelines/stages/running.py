@@ -49,7 +49,7 @@ from pipelines.store.ledger import (
 )
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
-from pipelines.store.retention import kept_from_us
+from pipelines.store.retention import whole_from_us
 from pipelines.store.tables import ATTEMPTS, RUNS
 
 OF_STATES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
@@ -95,7 +95,7 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
 
     rows = read_rows(site.tables)
     opening, pending = opens(rows), unfinished(rows)
-    _refuse_beyond_retention(site.pipeline, opening)
+    _refuse_beyond_retention(site, opening)
     if pending is None or pending.spec_fingerprint != fingerprint:
         is_empty = not any(row.status == "published" for row in rows)
         if is_empty and pending is None:
@@ -132,12 +132,18 @@ def _refuse_too_early(work: Work, stage: str) -> None:
             )
 
 
-def _refuse_beyond_retention(pipeline: Pipeline, opening: Opening) -> None:
-    kept_us = kept_from_us(pipeline, watermark_us=opening.in_force_us, newest_end_us=opening.newest_end_us)
+def _refuse_beyond_retention(site: Site, opening: Opening) -> None:
+    kept_us = whole_from_us(
+        site.tables,
+        site.pipeline,
+        watermark_us=opening.in_force_us,
+        newest_end_us=opening.newest_end_us,
+    )
     if opening.restated and kept_us is not None and opening.batch.end_us <= kept_us:
         raise ChooseAnotherBatch(
             f"batch {opening.batch} is older than what `retention` keeps, which begins at "
-            f"{show_instant(kept_us)}: its frames may be gone. Run a newer one, or let retention be longer"
+            f"{show_instant(kept_us)}: its frames may be gone. Run a newer one, or compute all anew with "
+            "--rebuild"
         )
 
 

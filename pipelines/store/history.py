@@ -40,10 +40,13 @@ def restore(store: Folder, table: str, *, at_us: int, fences: Sequence[Fence]) -
 
 
 def _version_at(opened: DeltaTable, table: str, *, at_us: int) -> int:
-    """The newest version that had been committed at an instant."""
-    versions = [
-        int(entry["version"]) for entry in opened.history() if entry["timestamp"] * MILLISECOND_US <= at_us
-    ]
+    """The newest version that had been committed at an instant; of a table that was made since the first, in
+    which it was empty.
+    """
+    history = opened.history()
+    versions = [int(entry["version"]) for entry in history if entry["timestamp"] * MILLISECOND_US <= at_us]
+    if any(int(entry["version"]) == 0 for entry in history):
+        versions.append(0)
     if not versions:
         raise CorrectTheCall(
             f"table `{table}`: its history begins after the batch did, so it cannot be "

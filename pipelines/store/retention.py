@@ -1,13 +1,46 @@
-"""How far back frames are kept: arithmetic on the spec and on how far the pipeline has come."""
+"""How far back frames are kept: arithmetic on the spec, on how far the pipeline has come, and on what upkeep
+has let go already, which the table `frames` says in a property.
+"""
 
 from __future__ import annotations
 
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
+from pipelines.store import small
+from pipelines.store.tables import Folder
+
+PROPERTY = "sash.keptFrom"
+
+
+def gone_until_us(store: Folder) -> int | None:
+    """Before which end frames and sessions have been let go; `None`: none have."""
+    said = small.property_of(store, "frames", name=PROPERTY)
+    return int(said) if said else None
+
+
+def say_gone(store: Folder, until_us: int | None) -> None:
+    """Say so, before they are; `None`: all of them are made anew."""
+    before_us = gone_until_us(store)
+    if until_us is None and before_us is not None:
+        small.set_property(store, "frames", name=PROPERTY, value="")
+    elif until_us is not None and (before_us is None or before_us < until_us):
+        small.set_property(store, "frames", name=PROPERTY, value=str(until_us))
+
+
+def whole_from_us(
+    store: Folder, pipeline: Pipeline, *, watermark_us: int | None, newest_end_us: int | None
+) -> int | None:
+    """From which end on frames and sessions are sure to be there; `None`: all are.
+
+    Whatever the spec says now: what it once let go does not come back.
+    """
+    kept_us = kept_from_us(pipeline, watermark_us=watermark_us, newest_end_us=newest_end_us)
+    cuts = [it for it in (kept_us, gone_until_us(store)) if it is not None]
+    return max(cuts, default=None)
 
 
 def kept_from_us(pipeline: Pipeline, *, watermark_us: int | None, newest_end_us: int | None) -> int | None:
-    """Before which end frames and sessions are let go; `None`: all are kept.
+    """Before which end the spec lets frames and sessions go; `None`: all are kept.
 
     Counted back from the watermark, or from the end of the newest batch where that has not come so far: the
     final watermark lets nothing go by itself. What some window still waits for stays.

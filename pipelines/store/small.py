@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from pyspark.sql.types import DateType
 
 from pipelines.errors import RunAgain, WaitForTheBatch
@@ -99,8 +99,11 @@ def overwrite(opened: DeltaTable, rows: Iterable[Values]) -> None:
 
 
 def property_of(store: Folder, table: str, *, name: str) -> str:
-    """A property of ours that a table has, empty where it has none."""
-    return str(open_table(store, table).metadata().configuration.get(name) or "")
+    """A property of ours that a table has, empty where it has none or is not there."""
+    try:
+        return str(open_table(store, table).metadata().configuration.get(name) or "")
+    except TableNotFoundError:
+        return ""
 
 
 def set_property(store: Folder, table: str, *, name: str, value: str) -> None:

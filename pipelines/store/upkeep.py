@@ -21,7 +21,7 @@ from pipelines.store import small
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import newest
 from pipelines.store.reader import in_microseconds
-from pipelines.store.retention import kept_from_us
+from pipelines.store.retention import kept_from_us, say_gone
 from pipelines.store.sql import Instant, text
 from pipelines.store.tables import PARTITIONED_BY, Folder
 
@@ -73,6 +73,8 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline) -> str | None:
         until_us = max(EARLIEST_US, last.batch.end_us - pipeline.retention.late_events_us)
         return f"batch_end <= {Instant(until_us)}"
     kept_us = kept_from_us(pipeline, watermark_us=last.watermark_after_us, newest_end_us=last.batch.end_us)
+    if kept_us is not None and table in (*OF_FRAMES, *OF_SESSIONS):
+        say_gone(folder, kept_us)
     if kept_us is not None and table == "event_ids":
         return _beyond_memory(pipeline, kept_us)
     if kept_us is not None and table in OF_FRAMES:

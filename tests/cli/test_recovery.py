@@ -149,6 +149,11 @@ def test_what_is_beyond_retention_is_let_go_and_not_restated(place: Place, spark
     assert contents(place)["windows"] == windows
     refused = place.sash("run", *FIRST)
     assert refused.code == 4 and "older than what `retention` keeps" in refused.err
+    # What has been let go does not come back with a longer retention.
+    place.spec.write_text(
+        place.spec.read_text().replace("retention: {frames: 1 day", "retention: {frames: 90 days")
+    )
+    assert place.sash("run", *FIRST).code == 4
     assert place.sash("run", "--from", "2024-01-05", "--to", "2024-01-06").code == 0
     assert contents(place)["windows"] == windows
 
