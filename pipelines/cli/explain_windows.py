@@ -23,7 +23,7 @@ from pipelines.spec.model import (
     Unaligned,
     Window,
 )
-from pipelines.windows import Grid, grid_of, grids_of
+from pipelines.windows import Grid, grace_us, grid_of, grids_of
 
 
 def frames(pipeline: Pipeline) -> str:
@@ -157,7 +157,9 @@ def _closing(window: Window) -> list[Value]:
     closed = "when due" if lateness_us == 0 else f"when it is {show_duration(lateness_us)} past the end"
     panes = window.panes
     early = "none" if panes.early is None else _trigger(panes.early)
-    return ["when the watermark reaches its end", closed, early, _trigger(panes.late), panes.mode]
+    reached = "passes" if grace_us(window.shape) else "reaches"
+    clock = "the end of a batch" if window.time == "arrival" else "the watermark"
+    return [f"when {clock} {reached} its end", closed, early, _trigger(panes.late), panes.mode]
 
 
 def _trigger(trigger: Trigger) -> str:

@@ -102,7 +102,8 @@ object a line.
 
 The tables are windows (what holds now), panes (all that was published), runs (the
 ledger), frames, partial_frames, sessions, partial_sessions, watermarks, late_events,
-quarantine and checks. The panes of a window come in the order in which they were published.
+quarantine, checks and, with event_id, event_ids. The panes of a window come in the order in
+which they were published.
 
 --where is a SQL predicate over the columns of a row: names are written exactly as they
 are, text and instants in single quotes.""",
@@ -118,7 +119,8 @@ PLAN = Page(
     summary="tells what a run would do, and touches nothing",
     description="""Tells what a run of a batch would read, compute, replace and publish, and whether a check
 would stop it. It is found out by running the batch on clones of the tables, which costs
-what the run costs and is exactly what it does. The flags are those of `sash run`.""",
+what the run costs and is exactly what it does. The flags are those of `sash run`, for one
+batch; --rebuild cannot be planned.""",
     examples="""
   sash plan dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15
   sash plan dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15 --format json

@@ -23,7 +23,7 @@ UNITS_US = {
     "week": 604_800_000_000,
 }
 SHORT = {"us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute", "h": "hour", "d": "day"}
-ALSO = {"sec": "second", "m": "minute", "hr": "hour", "w": "week"}
+ALSO = {"sec": "second", "m": "minute", "mins": "minute", "hr": "hour", "w": "week"}
 NO_LENGTH = ("month", "year", "quarter")
 AT_MOST_US = {"month": 31 * UNITS_US["day"], "year": 366 * UNITS_US["day"]}
 AT_MOST = re.compile(r"([0-9]+)\s*(month|year)s?")

@@ -25,6 +25,7 @@ DURATIONS = [
     ("90 s", 90 * SECOND),
     ("90s", 90 * SECOND),
     ("30 minutes", 30 * MINUTE),
+    ("30 mins", 30 * MINUTE),
     ("30 min", 30 * MINUTE),
     ("1 hour", HOUR),
     ("2h", 2 * HOUR),
