@@ -104,7 +104,9 @@ def _options(fields: Fields) -> tuple[tuple[str, str], ...]:
         if isinstance(located.value, Mapping | tuple) or located.value is None:
             fields.refuse(located, "allowed is a text, a number or true or false", name=f"options.{name}")
             continue
-        options.append((name, located.written))
+        # Spark knows true and false alone, YAML also `yes` and `on`.
+        is_flag = isinstance(located.value, bool)
+        options.append((name, str(located.value).lower() if is_flag else located.written))
     return tuple(options)
 
 
