@@ -61,11 +61,7 @@ COUNTS = Part(
     deduct=_take_counts,
 )
 ITEMS = Part(
-    name="items",
-    accumulate=ordered,
-    combine=ordered_together,
-    merge=_join_two_lists,
-    deduct=_take_items,
+    name="items", accumulate=ordered, combine=ordered_together, merge=_join_two_lists, deduct=_take_items
 )
 
 

@@ -47,8 +47,7 @@ def cumulated_states(
     # A window is known by its last step, whose start the change points tell.
     steps = None if ends is None else Interval(ends.start_us - step_us, ends.end_us - step_us)
     points = _points(_of_blocks(frames, steps, plan=plan), parts, key=key, plan=plan)
-    choices = {choice.column: choice for choice in plan.choices}
-    gathered = [part for part in parts if choices[part.column].is_gathered]
+    gathered = [part for part in parts if part.column in plan.gathered]
     if gathered:
         points = with_folds(points, gathered, key=key)
     reach = reach_of(key, plan)

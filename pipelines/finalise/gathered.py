@@ -1,4 +1,5 @@
-"""Prefix–suffix for states that no aggregate function of Spark's combines: arrays, structs of several sums.
+"""Prefix–suffix for states that no aggregate function of Spark's combines, and that do not grow with what is
+in them: structs of several sums, the `n` largest.
 
 Over the rows of a window Spark could only collect such states anew at each change point, and fold them. So
 the change points of a block are gathered once, in order, and folded along it: each state once either way,

@@ -63,7 +63,12 @@ class Plan:
     @property
     def gathers(self) -> bool:
         """Whether the change points of a block are gathered for some part."""
-        return any(choice.is_gathered for choice in self.choices)
+        return bool(self.gathered)
+
+    @property
+    def gathered(self) -> frozenset[str]:
+        """The columns of those parts."""
+        return frozenset(choice.column for choice in self.choices if choice.is_gathered)
 
 
 def plan_of(

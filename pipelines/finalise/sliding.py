@@ -54,10 +54,10 @@ def sliding_states(
     if plan.recombines:
         return recombined(frames, parts, key=key, sliding=shape, starts=starts)
     points = change_points(frames, parts, key=key, plan=plan, starts=starts)
-    choices = {choice.column: choice for choice in plan.choices}
-    gathered = [part for part in parts if choices[part.column].is_gathered]
+    gathered = [part for part in parts if part.column in plan.gathered]
     if gathered:
         points = with_folds(points, gathered, key=key)
+    choices = {choice.column: choice for choice in plan.choices}
     running = {part.column: _running(part, choices[part.column]) for part in parts}
     values = {name: Value(it.before(), it.after()) for name, it in running.items()}
     return written_out(_run(points, running, key=key, plan=plan), values, key=key, plan=plan, starts=starts)

@@ -160,8 +160,7 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
         reader = reader.schema(schema)
     try:
         rows = reader.load(list(paths)) if paths else reader.load()
-        # A client of a server finds out only when it asks.
-        rows.schema  # noqa: B018
+        rows.schema  # noqa: B018 - a client of a server finds out only when it asks
         return rows
     except AnalysisException as error:
         problem = f"cannot be read as {source.format}: {str(error).splitlines()[0]}"

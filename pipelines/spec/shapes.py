@@ -102,7 +102,7 @@ def _shape(fields: Fields) -> Shape | None:
             fields.take(kind)
         return None
     if fields.take(kinds[0]) is None:
-        return _refused(fields, kinds[0], text="found nothing")
+        return _refused(fields, kinds[0], text="found nothing; docs/windows.md has what is allowed")
     return _SHAPES[kinds[0]](fields)
 
 
