@@ -7,6 +7,7 @@ included.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from operator import add, sub
 
 from pyspark.sql import Column
@@ -17,6 +18,8 @@ from pipelines.aggregates.operation import Operation, Over, Part, to_group
 
 SUM_DIGITS, MOST_DIGITS = 10, 38
 """Spark's `sum` widens a decimal by ten digits, up to as many as there can be."""
+MOST_ROWS_DIGITS = 12
+"""Of the number of rows that an average of decimals is of: fewer leave the quotient more digits."""
 
 
 def _total(values: Column, over: Over = to_group) -> Column:
@@ -44,9 +47,21 @@ def _finish_avg(parts: Mapping[str, Column], types: Mapping[str, DataType]) -> C
     if not isinstance(total, DecimalType):
         return F.when(parts["rows"] > 0, parts["total"].cast("double") / parts["rows"])
     scale = min(total.scale + 4, MOST_DIGITS)
-    digits = MOST_DIGITS if total.precision == MOST_DIGITS else total.precision - SUM_DIGITS + 4
-    mean = parts["total"] / parts["rows"].cast("decimal(20,0)")
-    return F.when(parts["rows"] > 0, mean.cast(DecimalType(min(max(digits, scale), MOST_DIGITS), scale)))
+    places = MOST_DIGITS if total.precision == MOST_DIGITS else total.precision - SUM_DIGITS + 4
+    kind = DecimalType(min(max(places, scale), MOST_DIGITS), scale)
+    # In two steps, whole and rest: of a long total Spark's division would keep six digits after the point.
+    rows = parts["rows"].cast(DecimalType(MOST_ROWS_DIGITS, 0))
+    rest = parts["total"] % rows
+    digits = max(kind.precision - scale, 1)
+    whole = ((parts["total"] - rest) / rows).cast(DecimalType(digits, 0))
+    fraction = (rest / rows).cast(DecimalType(min(scale + 1, MOST_DIGITS), scale))
+    mean = (whole + fraction).cast(kind)
+    if digits > 1 and digits + scale == MOST_DIGITS:
+        # To add two Spark wants a digit to spare: where there is none in front, it takes the last one behind.
+        has_room = F.abs(whole) < F.lit(Decimal(10 ** (digits - 1)))
+        roomy = whole.cast(DecimalType(digits - 1, 0)) + fraction
+        mean = F.when(has_room, roomy.cast(kind)).otherwise(mean)
+    return F.when(parts["rows"] > 0, mean)
 
 
 COUNT = Operation(name="count", parts=(ROWS,), finish=_finish_count)

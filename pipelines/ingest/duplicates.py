@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import Window as W
 from pyspark.sql import functions as F
 
+from pipelines.aggregates.kinds import can_be_ordered
 from pipelines.ingest.events import ARRIVAL_US, EVENT_US
 from pipelines.ingest.fate import DUPLICATE, FATE, as_read, passes
 from pipelines.spec import Source
@@ -47,12 +48,13 @@ def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame
     beside = fated_events.withColumn(HAS_ID, has_id).join(known, on=same, how="left")
     alike = W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of])
     arrivals = F.collect_set(F.when(F.col(HAS_ID), F.col(ARRIVAL_US)))
-    row = F.to_json(F.struct(*[f"`{name}`" for name in as_read(fated_events)]))
     placed = beside.withColumns(
         {
             COUNTING: _counting(F.sort_array(arrivals.over(alike)), told.within_us),
             PLACE: F.row_number().over(
-                W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of], ARRIVAL_US).orderBy(EVENT_US, row)
+                W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of], ARRIVAL_US).orderBy(
+                    EVENT_US, *_in_order(fated_events)
+                )
             ),
         }
     )
@@ -61,6 +63,16 @@ def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame
     own = [name for name in fated_events.columns if name != FATE]
     fate = F.when(is_duplicate, F.lit(DUPLICATE)).otherwise(F.col(FATE)).alias(FATE)
     return placed.select(*[F.col(f"`{name}`") for name in own], fate)
+
+
+def _in_order(events: DataFrame) -> list[Column]:
+    """What puts rows that are alike in everything else in an order: their values, null before all others, and
+    as text those that have no order.
+    """
+    columns = {name: F.col(f"`{name}`") for name in as_read(events)}
+    others = [name for name in columns if not can_be_ordered(events.schema[name].dataType)]
+    ordered = [column for name, column in columns.items() if name not in others]
+    return [*ordered, F.to_json(F.struct(*[columns[name] for name in others]))] if others else ordered
 
 
 def counted_ids(fated_events: DataFrame, source: Source) -> DataFrame:

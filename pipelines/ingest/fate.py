@@ -21,6 +21,7 @@ from pipelines.ingest.events import ARRIVAL_US, BROKEN, DEFAULT_EVENT_COLUMNS, E
 from pipelines.ingest.holding import HELD, held_column, instant_of, lengths_rules, with_held
 from pipelines.ingest.read import UNREADABLE
 from pipelines.ingest.rules import RowRule
+from pipelines.intervals import LATEST_US
 from pipelines.spec import Custom, Pipeline, Sliding, Window
 from pipelines.windows import held_missed, judging_us, windows_kept, windows_missed
 
@@ -139,7 +140,7 @@ def _judged(windows: Sequence[Window], watermark_us: int) -> Column:
     missed = reduce(add, [windows_missed_of(window, watermark_us) for window in windows])
     kept = reduce(add, [windows_kept_of(window, watermark_us) for window in windows])
     loses = F.when(missed == 0, F.lit(ACCEPTED)).when(kept > 0, F.lit(DIMINISHED)).otherwise(F.lit(LATE))
-    if any(isinstance(window.shape, Custom) for window in windows):
+    if watermark_us >= LATEST_US or any(isinstance(window.shape, Custom) for window in windows):
         return loses
     # An event at or after the watermark loses nothing: most events leave here, before the arithmetic.
     return F.when(F.col(EVENT_US) < F.lit(watermark_us), loses).otherwise(F.lit(ACCEPTED))

@@ -9,21 +9,33 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    CharType,
+    DataType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    VarcharType,
+)
 
 from pipelines.errors import CorrectTheSpec
 from pipelines.intervals import Interval
-from pipelines.spec import Source, expand_paths
+from pipelines.spec import Source, expand_paths, is_uri
 
 UNREADABLE = "_unreadable"
 PLACE = re.compile(r"\{(?:from|to):[^}]*\}")
 """Where a path holds a time of the batch."""
 
 TEXT_FORMATS = ("csv", "json")
+FILE_FORMATS = (*TEXT_FORMATS, "parquet", "orc", "text", "avro")
+"""Formats that Spark reads from several paths at once."""
 
 
 def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Path) -> DataFrame:
@@ -84,18 +96,24 @@ def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> in
 
 def is_there(path: str) -> bool:
     """Whether a local path or glob finds a file. Of others Spark tells when reading."""
-    return _only_spark_tells(path) or any(Path("/").glob(path.lstrip("/")))
+    return _only_spark_tells(path) or any(map(_holds_a_file, Path("/").glob(path.lstrip("/"))))
 
 
 def _only_spark_tells(path: str) -> bool:
     """Whether a path is remote, or has braces in it."""
-    return "://" in path or "{" in path
+    return is_uri(path) or "{" in path
 
 
 def _holds_a_file(path: Path) -> bool:
-    """Whether there is one that Spark would read: names with a dot or a line in front are hidden from it."""
+    """Whether there is one that Spark would read: names with a dot or a line in front are hidden from it.
+
+    A table of Delta's needs none.
+    """
     files = path.rglob("*") if path.is_dir() else (path,)
-    return any(file.is_file() and not file.name.startswith((".", "_")) for file in files)
+    return (
+        any(it.is_file() and not it.name.startswith((".", "_")) for it in files)
+        or (path / "_delta_log").is_dir()
+    )
 
 
 def schema_of(spark: SparkSession, source: Source, *, home: Path) -> StructType:
@@ -104,19 +122,44 @@ def schema_of(spark: SparkSession, source: Source, *, home: Path) -> StructType:
         return (
             _load(spark, replace(source, path=None), paths=()).schema
             if source.path is None
-            else _declared(spark, source)
+            else _declared(source)
         )
     return _load(spark, source, paths=(any_path(source, home),)).schema
 
 
-def _declared(spark: SparkSession, source: Source) -> StructType:
+def _declared(source: Source) -> StructType:
+    """The schema that the spec declares; Spark has to be running, which parses it."""
     try:
-        declared = spark.createDataFrame([], str(source.schema)).schema
+        declared = _as_stored(DataType.fromDDL(str(source.schema)))
     except (AnalysisException, ValueError) as error:
-        found = str(error).splitlines()[0]
-        problem = f"`schema` is not Spark DDL: {found}; allowed is like `origin STRING, at TIMESTAMP`"
-        raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
+        raise _no_schema(source, str(error).splitlines()[0]) from error
+    if not isinstance(declared, StructType):
+        raise _no_schema(source, f"found {declared.simpleString().upper()} without a name")
     return declared
+
+
+def _no_schema(source: Source, found: str) -> CorrectTheSpec:
+    problem = f"`schema` is not Spark DDL: {found}; allowed is like `origin STRING, at TIMESTAMP`"
+    return CorrectTheSpec(f"source `{source.name}`", (problem,))
+
+
+def _as_stored(kind: DataType) -> DataType:
+    """The type without the lengths of texts, which neither a reader nor a table of Spark's knows."""
+    match kind:
+        case CharType() | VarcharType():
+            return StringType()
+        case StructType():
+            return StructType([_field(it) for it in kind])
+        case ArrayType():
+            return ArrayType(_as_stored(kind.elementType), kind.containsNull)
+        case MapType():
+            return MapType(_as_stored(kind.keyType), _as_stored(kind.valueType), kind.valueContainsNull)
+        case _:
+            return kind
+
+
+def _field(field: StructField) -> StructField:
+    return StructField(field.name, _as_stored(field.dataType), field.nullable)
 
 
 def _load_found(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> DataFrame | None:
@@ -151,7 +194,7 @@ def _is_missing(refused: CorrectTheSpec) -> bool:
 def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> DataFrame:
     reader = spark.read.format(source.format).options(**dict(source.options))
     if source.schema is not None:
-        schema = _declared(spark, source)
+        schema = _declared(source)
         if source.format in TEXT_FORMATS:
             schema = StructType([*schema.fields]).add(UNREADABLE, StringType())
             reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", UNREADABLE)
@@ -159,13 +202,20 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
             reader = reader.option("columnPruning", "false")
         reader = reader.schema(schema)
     try:
-        rows = reader.load(list(paths)) if paths else reader.load()
+        if len(paths) > 1 and source.format not in FILE_FORMATS:
+            rows = reduce(_both, [reader.load(path) for path in paths])
+        else:
+            rows = reader.load(list(paths)) if paths else reader.load()
         rows.schema  # noqa: B018 - a client of a server finds out only when it asks
         return rows
-    except AnalysisException as error:
+    except (AnalysisException, IllegalArgumentException) as error:
         problem = f"cannot be read as {source.format}: {str(error).splitlines()[0]}"
         raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
 
 
+def _both(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionByName(other, allowMissingColumns=True)
+
+
 def _absolute(path: str, home: Path) -> str:
-    return path if "://" in path or path.startswith("/") else str(home / path)
+    return path if is_uri(path) or path.startswith("/") else str(home / path)

@@ -75,14 +75,12 @@ def verify(spark: SparkSession, pipeline: Pipeline) -> tuple[str, ...]:
         if not found:
             events = select_columns(rows, replace(source, where=None))
             found += _column_problems(events, source, pipeline=pipeline)
-            asked = (
-                *_asked_of_source(source),
-                *_asked_of_aggregates(source, pipeline),
-                *_asked_of_windows(source, pipeline),
-            )
-            found += _problems(events, asked)
-            types = {field.name: field.dataType.simpleString() for field in events.schema}
-            schemas[source.name] = {name: types[name] for name in pipeline.key if name in types}
+            found += _problems(events, list(_asked_of_source(source)))
+            # What `select` has given another name is gone by then.
+            kept = events.drop(*set(events.columns).difference(columns_as_read(events, source)))
+            asked = (*_asked_of_aggregates(source, pipeline), *_asked_of_windows(source, pipeline))
+            found += _problems(kept, asked)
+            schemas[source.name] = {it.name: it.dataType.simpleString() for it in kept.schema}
         problems += found
     return tuple(dict.fromkeys([*problems, *_disagreements(pipeline, schemas)]))
 
@@ -166,6 +164,12 @@ def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline)
     for name in pipeline.key:
         if name not in kept:
             yield f"source `{source.name}`: key `{name}` is no column of it; {_columns(kept)}"
+    known = {"key": pipeline.key, "event_id": source.event_id.of if source.event_id else ()}
+    for what, name in ((what, name) for what, names in known.items() for name in names if name in kept):
+        kind = extended.schema[name].dataType
+        if not can_be_ordered(kind):
+            found = kind.simpleString().upper()
+            yield f"source `{source.name}`: {what} `{name}` is {found}; allowed is what has an order: no maps"
 
 
 def _problems(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
@@ -207,11 +211,12 @@ def _kinds(rows: DataFrame, asked: Sequence[Asked]) -> list[DataType]:
 
 
 def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> Iterator[str]:
-    for name in pipeline.key:
+    ids = [name for source in pipeline.sources if source.event_id for name in source.event_id.of]
+    for what, name in [*[("key", name) for name in pipeline.key], *[("event_id", name) for name in ids]]:
         types = {schema[name]: source for source, schema in schemas.items() if name in schema}
         if len(types) > 1:
             listed = ", ".join(f"{kind} in `{source}`" for kind, source in sorted(types.items()))
-            yield f"key `{name}` is {listed}; allowed is one type in all sources: cast it in `select`"
+            yield f"{what} `{name}` is {listed}; allowed is one type in all sources: cast it in `select`"
 
 
 def _names(wanted: tuple[type[DataType], ...]) -> str:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.spec.model import Source
 
+Times = tuple[int, int, int]
+"""Of a substream: the newest event time, the newest arrival, the watermark."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
@@ -49,16 +52,18 @@ class Standing:
 def advance(
     before: Iterable[Progress], seen: Iterable[Seen], *, source: Source, batch: Interval
 ) -> list[Progress]:
-    """The substreams of a source after a batch; those that brought nothing stay, and may have become idle."""
-    newest = {
-        progress.substream: (progress.newest_event_us, progress.newest_arrival_us, progress.watermark_us)
-        for progress in before
-    }
+    """The substreams of a source after a batch; those that brought nothing stay, and may have become idle.
+
+    Of one that several have known `before` the newest times count.
+    """
+    newest: dict[str | None, Times] = {}
+    for known in before:
+        times = (known.newest_event_us, known.newest_arrival_us, known.watermark_us)
+        newest[known.substream] = _furthest(times, newest.get(known.substream))
     for one in seen:
         reached_us = max(EARLIEST_US, one.newest_event_us - source.max_disorder_us)
         times = (one.newest_event_us, one.newest_arrival_us, reached_us)
-        known = newest.get(one.substream, times)
-        newest[one.substream] = (max(times[0], known[0]), max(times[1], known[1]), max(times[2], known[2]))
+        newest[one.substream] = _furthest(times, newest.get(one.substream))
     return [
         Progress(
             substream=substream,
@@ -69,6 +74,12 @@ def advance(
         )
         for substream, (event_us, arrival_us, watermark_us) in newest.items()
     ]
+
+
+def _furthest(times: Times, known: Times | None) -> Times:
+    if known is None:
+        return times
+    return max(times[0], known[0]), max(times[1], known[1]), max(times[2], known[2])
 
 
 def standing(

@@ -33,8 +33,9 @@ from pipelines.spec.model import (
     Unaligned,
     Window,
 )
+from pipelines.spec.modules import find_modules_beside
 from pipelines.spec.parse import load
-from pipelines.spec.paths import expand_paths
+from pipelines.spec.paths import expand_paths, is_uri, store_at
 from pipelines.spec.secret_values import hide, secrets_in, secrets_of
 
 __all__ = [
@@ -63,9 +64,11 @@ __all__ = [
     "changes_between",
     "coarser_us",
     "expand_paths",
+    "find_modules_beside",
     "fingerprint",
     "frame_us",
     "hide",
+    "is_uri",
     "load",
     "parse_duration",
     "parse_instant",
@@ -73,6 +76,7 @@ __all__ = [
     "secrets_of",
     "show_duration",
     "state_fingerprint",
+    "store_at",
     "warnings",
     "windows_of",
 ]

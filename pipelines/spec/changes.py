@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, IDS, PANES, GRID, OWN = "#core", "#ids", "#panes", "@", "own"
+CORE, IDS, PANES, GRID, OWN = "#core", "#ids.", "#panes", "@", "own"
 ONCE_TOLD = "/"
 """Began what older fingerprints said of coarser frames."""
 
@@ -44,8 +44,10 @@ def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> 
     if was.get(CORE) != now.get(CORE):
         return Changes(problems=("key or aggregates differ from those that its frames were made for",))
     problems = []
-    if IDS in was and IDS in now and was[IDS] != now[IDS]:
-        problems.append("event_id is of other columns than those that were remembered")
+    for name in sorted(was.keys() & now.keys()):
+        if name.startswith(IDS) and was[name] != now[name]:
+            source = name.removeprefix(IDS)
+            problems.append(f"event_id of source `{source}` is of other columns than those remembered")
     lengths = {name: int(us) for name, us in was.items() if name.startswith(GRID)}
     for name, us in now.items():
         if name.startswith(GRID) and name in lengths and int(us) % lengths[name]:

@@ -26,7 +26,7 @@ SHORT = {"us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute
 ALSO = {"sec": "second", "m": "minute", "mins": "minute", "hr": "hour", "w": "week"}
 NO_LENGTH = ("month", "year", "quarter")
 AT_MOST_US = {"month": 31 * UNITS_US["day"], "year": 366 * UNITS_US["day"]}
-AT_MOST = re.compile(r"([0-9]+)\s*(month|year)s?")
+AT_MOST = re.compile(r"([0-9]+)\s*(month|year)s?", re.IGNORECASE)
 
 ONE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]+)")
 ISO = re.compile(
@@ -50,7 +50,7 @@ def parse_duration(text: object, *, calendar: bool = False) -> int:
         return 0
     kept = AT_MOST.fullmatch(written) if calendar else None
     if kept:
-        return _whole(written, [(kept[1], AT_MOST_US[kept[2]])])
+        return _whole(written, [(kept[1], AT_MOST_US[kept[2].lower()])])
     if re.search(r"(?i)^P(?:[0-9.]+[DW])*[0-9.]+[YM]", written):
         raise ValueError(f"found `{text}`: months and years have no fixed length; {ALLOWED}")
     iso = ISO.fullmatch(written)

@@ -21,11 +21,11 @@ def state_fingerprint(pipeline: Pipeline) -> str:
     """
     aggregates = sorted(repr(aggregate) for aggregate in pipeline.aggregates)
     lengths = {"aligned": frame_us(pipeline), "arrival": frame_us(pipeline, time="arrival")}
-    ids = [(source.name, source.event_id.of) for source in pipeline.sources if source.event_id]
+    ids = {it.name: _hash(repr(it.event_id.of)) for it in pipeline.sources if it.event_id}
     entries = {
         "#core": _hash(repr((pipeline.key, aggregates))),
         "#panes": _hash(repr(sorted((window.name, repr(window.panes)) for window in pipeline.windows))),
-        **({"#ids": _hash(repr(sorted(ids)))} if ids else {}),
+        **{f"#ids.{name}": of for name, of in ids.items()},
         **{f"@{grid}": str(length_us) for grid, length_us in lengths.items() if length_us},
         **{window.name: f"{_grid(window)}.{_shape(window)}" for window in pipeline.windows},
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US, Interval, floor_to, from_us
@@ -37,6 +38,7 @@ FORMATS = {
     "S": "{0.second:02}",
 }
 MOST_PATHS = 10_000
+URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 def expand_paths(path: str, batch: Interval) -> tuple[str, ...]:
@@ -56,6 +58,18 @@ def expand_paths(path: str, batch: Interval) -> tuple[str, ...]:
         )
     instants = range(first_us, batch.end_us, step_us)
     return tuple(dict.fromkeys(_fill(filled, "from", instant=from_us(at_us)) for at_us in instants))
+
+
+def is_uri(path: str) -> bool:
+    """Whether a path says by what means it is reached: `s3a://…`, `file:/…`."""
+    return URI.match(path) is not None
+
+
+def store_at(named: str, start: Path) -> str:
+    """The address of a store: a URI as it is, a folder as an absolute path, which begins at `start`."""
+    if named.startswith("file:/"):
+        named = "/" + named.removeprefix("file:").lstrip("/")
+    return named.rstrip("/") if is_uri(named) else str((start / Path(named).expanduser()).resolve())
 
 
 def path_problems(path: str) -> Iterator[str]:

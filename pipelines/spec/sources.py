@@ -53,7 +53,8 @@ def read_sources(document: Fields, times: SourceTimes, *, problems: Problems) ->
 
 def _read(fields: Fields, name: str, *, times: SourceTimes) -> Source | None:
     before = len(fields.problems)
-    format_ = fields.text("format", required=True) or ""
+    # Spark knows formats in any case.
+    format_ = (fields.text("format", required=True) or "").lower()
     path = _path(fields, format_)
     schema = fields.text("schema")
     if schema is None and format_ in TEXT_FORMATS:

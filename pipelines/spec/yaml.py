@@ -72,7 +72,7 @@ def read_yaml(path: Path) -> Located:
 def parse_yaml(text: str, where: str) -> Located:
     """The document in a text; `where` names it in errors."""
     try:
-        _refuse_aliases_and_depth(text, where)
+        _refuse_more_than_data(text, where)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is None:
             return Located(None, 1)
@@ -120,8 +120,6 @@ class _Reader:
 
 
 def _scalar(node: Node) -> Plain:
-    if not node.tag.startswith("tag:yaml.org,2002:"):
-        raise yaml.constructor.ConstructorError(None, None, f"tag {node.tag} is not data", node.start_mark)
     try:
         value = yaml.SafeLoader("").construct_object(node)
     except ValueError as error:
@@ -133,7 +131,7 @@ def _scalar(node: Node) -> Plain:
     )
 
 
-def _refuse_aliases_and_depth(text: str, where: str) -> None:
+def _refuse_more_than_data(text: str, where: str) -> None:
     """Looks at tokens before any node is made: the scanner's own work grows with the square of the depth."""
     problems = []
     depth = 0
@@ -146,6 +144,9 @@ def _refuse_aliases_and_depth(text: str, where: str) -> None:
             problems.append(
                 f"line {line}: anchors and aliases are not read here (found `{token.value}`); write it out"
             )
+        if isinstance(token, tokens.TagToken):
+            found = "".join(part or "" for part in token.value)
+            problems.append(f"line {line}: tags are not read here (found `{found}`); leave it out")
     if problems:
         raise CorrectTheSpec(where, tuple(problems))
 

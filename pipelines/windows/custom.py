@@ -10,6 +10,9 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from pathlib import Path
+from types import ModuleType
 from typing import Literal, NamedTuple, Protocol, cast
 
 from pyspark import cloudpickle
@@ -20,6 +23,7 @@ from pipelines.errors import CorrectTheSpec
 from pipelines.intervals import EARLIEST_US, LATEST_US
 
 Interval = tuple[int, int]
+INSTALLED = frozenset({"site-packages", "dist-packages"})
 BOUNDS_TYPE = "array<struct<start_us: bigint, end_us: bigint>>"
 GROUPED_TYPE = "array<struct<start_us: bigint, end_us: bigint, group_start_us: bigint, group_end_us: bigint>>"
 
@@ -121,6 +125,7 @@ def groups_of(function: MergingFunction, intervals: Sequence[Proto]) -> list[tup
         if members:
             start_us, end_us = min(it[0] for it in members), max(it[1] for it in members)
             found += [(it[0], it[1], start_us, end_us) for it in members]
+    _refuse_what_is_in_two(found)
     asked = [interval[:2] for interval in intervals]
     if sorted(interval[:2] for interval in found) != asked:
         raise ValueError(
@@ -130,10 +135,39 @@ def groups_of(function: MergingFunction, intervals: Sequence[Proto]) -> list[tup
     return found
 
 
+def _refuse_what_is_in_two(found: Sequence[tuple[int, int, int, int]]) -> None:
+    """Raise `ValueError` where an interval lies within a group that it is not in.
+
+    Sessions that are stored are known by their bounds: nobody could tell later whose it is.
+    """
+    begun: list[Interval] = []
+    to_come = sorted({one[2:] for one in found}, reverse=True)
+    for start_us, end_us, *own in sorted(found):
+        while to_come and to_come[-1][0] <= start_us:
+            # Of those that have begun the two that reach furthest tell: one of them is another's.
+            begun = sorted([*begun, to_come.pop()], key=itemgetter(1))[-2:]
+        other = next((it for it in begun if end_us <= it[1] and it != tuple(own)), None)
+        if other is not None:
+            raise ValueError(
+                f"a window function put [{start_us}, {end_us}) into [{own[0]}, {own[1]}), and it lies within "
+                f"[{other[0]}, {other[1]}) too; allowed are groups that hold no interval of another"
+            )
+
+
 def _carried(attribute: str) -> None:
-    """Workers are given the function itself: they need not find its module."""
+    """Workers are given the function itself: they need not find its module, nor those beside it."""
     module = sys.modules[attribute.partition(":")[0]]
-    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # Spark's copy has no types
+    for one in (module, *_beside(module)):
+        cloudpickle.register_pickle_by_value(one)  # type: ignore[no-untyped-call]  # Spark's copy has no types
+
+
+def _beside(module: ModuleType) -> list[ModuleType]:
+    """The modules in the folder of this one that have been imported; none of what is installed."""
+    folder = Path(module.__file__ or "/").resolve().parent
+    if folder == folder.parent or INSTALLED.intersection(folder.parts):
+        return []
+    others = [it for it in sys.modules.values() if it is not module and getattr(it, "__file__", None)]
+    return [it for it in others if Path(str(it.__file__)).resolve().parent == folder]
 
 
 def _checked(start_us: int, end_us: int) -> Interval:

@@ -211,6 +211,19 @@ def test_the_average_of_decimals_has_room_before_the_point(spark: SparkSession) 
     assert by_key(whole)["a"]["mean"] == own.first()["mean"] == 10**14 + 1
 
 
+@pytest.mark.parametrize(("digits", "scale"), [(9, 2), (25, 10), (28, 18), (30, 4), (38, 10), (38, 18)])
+def test_the_average_of_decimals_has_all_of_its_digits(spark: SparkSession, digits: int, scale: int) -> None:
+    asked = [aggregate("mean", "avg", "money")]
+    # Six places before the point, and as many behind it as there are; sevenths never end.
+    some = [Decimal(f"123456.{'7' * scale}"), Decimal(f"-1.{'3' * scale}")]
+    some += [Decimal(number).scaleb(-scale) for number in range(-2, 3)]
+    rows = [(number, "a", 1, value) for number, value in enumerate(some)]
+    frame = spark.createDataFrame(rows, f"id INT, key STRING, at BIGINT, money DECIMAL({digits},{scale})")
+    whole = results(states(frame, asked, parts=2), asked)
+    own = frame.agg(F.avg("money").alias("mean"))
+    assert by_key(whole)["a"]["mean"] == own.first()["mean"]
+
+
 def test_states_and_results_may_be_null_within_for_delta_takes_no_others(spark: SparkSession) -> None:
     partials = states(events(spark), AGGREGATES, parts=2)
     for rows in (partials, found(spark)):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from pipelines.errors import CorrectTheSpec
-from pipelines.ingest.read import any_path, read_rows
+from pipelines.ingest.read import any_path, read_rows, schema_of
 from pipelines.intervals import Interval
 from pipelines.spec import Source
 
@@ -63,6 +65,39 @@ def test_remote_days_without_files_are_left_out(spark: SparkSession, tmp_path: P
         for days in ((0, 3), (0, 1), (1, 2))
     }
     assert rows == {(0, 3): 4, (0, 1): 2, (1, 2): 0}
+
+
+DAY_US, FIRST_US = 86_400_000_000, 1_704_067_200_000_000  # 2024-01-01
+THREE_DAYS = Interval(FIRST_US, FIRST_US + 3 * DAY_US)
+
+
+def test_a_day_whose_folder_has_no_file_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(2).write.parquet(str(tmp_path / "data" / "day=2024-01-01"))
+    lay(tmp_path, "day=2024-01-02/_SUCCESS")
+    second = Interval(FIRST_US + DAY_US, FIRST_US + 2 * DAY_US)
+    assert read_rows(spark, source(DAILY), batch=second, home=tmp_path).count() == 0
+    assert read_rows(spark, source(DAILY), batch=THREE_DAYS, home=tmp_path).count() == 2
+
+
+def test_tables_of_several_days_are_read_together(spark: SparkSession, tmp_path: Path) -> None:
+    for day, rows in (("01", 2), ("03", 5)):
+        table = spark.range(rows) if day == "01" else spark.range(rows).withColumn("more", F.lit("x"))
+        table.write.format("delta").save(str(tmp_path / "data" / f"day=2024-01-{day}"))
+    tables = replace(source(DAILY), format="delta")
+    found = read_rows(spark, tables, batch=THREE_DAYS, home=tmp_path)
+    assert (found.count(), found.columns) == (7, ["id", "more"])
+
+
+def test_lengths_of_texts_are_let_go(spark: SparkSession, tmp_path: Path) -> None:
+    declared = "origin CHAR(3), name STRUCT<first: VARCHAR(9), all: ARRAY<CHAR(1)>>, at TIMESTAMP"
+    found = schema_of(spark, replace(source("x"), format="json", schema=declared), home=tmp_path)
+    plain = "struct<origin:string,name:struct<first:string,all:array<string>>,at:timestamp>"
+    assert found.simpleString() == plain
+    lay(tmp_path, "rows.json")
+    (tmp_path / "data" / "rows.json").write_text('{"origin": "JFK", "name": {"first": "a", "all": ["b"]}}\n')
+    told = replace(source("data/rows.json"), format="json", schema=declared)
+    (row,) = read_rows(spark, told, batch=THREE_DAYS, home=tmp_path).collect()
+    assert (row.origin, row.name.first, row._unreadable) == ("JFK", "a", None)
 
 
 def test_no_file_on_any_day_is_told(tmp_path: Path) -> None:

@@ -43,6 +43,15 @@ def test_a_substream_that_brings_nothing_keeps_its_watermark() -> None:
     assert {one.substream: one.watermark_us for one in after} == {"a": 50, "b": 90}
 
 
+def test_of_a_substream_that_several_have_known_the_newest_counts() -> None:
+    before = [progress("a", at=50, watermark=45), progress("b"), progress("a", at=40, watermark=60)]
+    after = advance(before, [], source=SOURCE, batch=BATCH)
+    assert [(one.substream, one.newest_event_us, one.watermark_us) for one in after] == [
+        ("a", 50, 60),
+        ("b", 50, 50),
+    ]
+
+
 def test_null_is_a_substream_like_any_other() -> None:
     after = advance([], [seen(1), seen(2, "a")], source=SOURCE, batch=BATCH)
     assert {one.substream: one.watermark_us for one in after} == {None: 1, "a": 2}

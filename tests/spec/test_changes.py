@@ -84,7 +84,7 @@ def test_ids_of_other_columns_cannot_be_compared_with_those_that_are_remembered(
     at = "event_time: at"
     before, after = (read((at, f"{at}, event_id: {{of: [{name}]}}")) for name in ("ride", "ticket"))
     (problem,) = changes_between(state_fingerprint(before), state_fingerprint(after)).problems
-    assert "event_id is of other columns" in problem
+    assert "event_id of source `main` is of other columns" in problem
     assert changes_between(state_fingerprint(read()), state_fingerprint(after)).problems == ()
 
 

@@ -95,7 +95,7 @@ def test_months_and_years_are_refused_with_the_reason(written: str) -> None:
 
 def test_what_is_merely_kept_so_long_may_be_in_months_and_years_at_their_longest() -> None:
     assert parse_duration("2 years", calendar=True) == 732 * DAY
-    assert parse_duration("1 month", calendar=True) == 31 * DAY
+    assert parse_duration("1 Month", calendar=True) == 31 * DAY
     assert parse_duration("90 days", calendar=True) == 90 * DAY
 
 

@@ -109,6 +109,18 @@ def test_groups_span_from_their_first_start_to_their_last_end() -> None:
     ]
 
 
+def test_groups_that_hold_an_interval_of_another_are_refused() -> None:
+    #  A [0----------------100)  [5-12)          B  [10-20)   [50----------150)
+    one, other = [Proto(0, 100, 1), Proto(5, 12, 1)], [Proto(10, 20, 1), Proto(50, 150, 1)]
+    crossing = type("Crossing", (), {"merge": lambda self, held: [one, other]})()
+    told = r"put \[10, 20\) into \[10, 150\), and it lies within \[0, 100\) too"
+    with pytest.raises(ValueError, match=told):
+        groups_of(crossing, sorted([*one, *other]))
+    nested = type("Nested", (), {"merge": lambda self, held: [held[:1], held[1:]]})()
+    with pytest.raises(ValueError, match=r"put \[4, 9\) into \[4, 9\), and it lies within \[0, 10\) too"):
+        groups_of(nested, [Proto(0, 10, 1), Proto(4, 9, 1)])
+
+
 def test_a_function_that_loses_an_interval_is_told_so() -> None:
     with pytest.raises(ValueError, match="merge 1 intervals and gave back 0, not the same"):
         groups_of(LOSING, [Proto(0, 10, 1)])
