@@ -92,6 +92,11 @@ def common_length(lengths_us: Iterable[int]) -> int:
     return math.gcd(*lengths_us)
 
 
+def largest(*instants: int | None) -> int | None:
+    """The largest of those that there are, `None` where there is none."""
+    return max((instant for instant in instants if instant is not None), default=None)
+
+
 def to_us(instant: datetime) -> int:
     """Microseconds since 1970 in UTC. A datetime without a zone is read as UTC."""
     aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)

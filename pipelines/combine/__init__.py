@@ -7,10 +7,19 @@ whose events are all gone comes out empty.
 """
 
 from pipelines.combine.frames import TOUCHED, combine, is_coarser
-from pipelines.combine.sessions import areas, combine_sessions, open_after_us, reach_of, standing
+from pipelines.combine.sessions import (
+    Standing,
+    areas,
+    combine_sessions,
+    open_after_us,
+    reach_of,
+    standing,
+    without_what_is_gone,
+)
 
 __all__ = [
     "TOUCHED",
+    "Standing",
     "areas",
     "combine",
     "combine_sessions",
@@ -18,4 +27,5 @@ __all__ = [
     "open_after_us",
     "reach_of",
     "standing",
+    "without_what_is_gone",
 ]

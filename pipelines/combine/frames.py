@@ -1,7 +1,7 @@
 """Combine states by key and timestamp: the second stage of the two-stage aggregation.
 
-Only the frames that the batch touched come out, each from all of its partial frames, and where a grid has
-coarser frames those too. Null keys are keys: grouping, not joining, is what brings rows together.
+Each frame comes from all of its partial frames, and where a grid has coarser frames those too. Null keys are
+keys: grouping, not joining, is what brings rows together.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ FRAME = ("grid", "frame_start", "frame_end")
 
 
 def combine(partial_frames: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The frames that have a `TOUCHED` partial frame among theirs: key, `FRAME`, parts, `event_count`."""
+    """Frames: key, `FRAME`, parts, `event_count`, and whether a `TOUCHED` partial frame is among theirs."""
     given = _with_coarser(partial_frames, pipeline)
     groups = given.groupBy(*pipeline.key, *FRAME)
     combined = groups.agg(
         *combine_columns(pipeline.aggregates, partial_frames.schema), F.max(TOUCHED).alias(TOUCHED)
     )
-    return combined.where(TOUCHED).select(
-        *pipeline.key, *FRAME, *part_columns(pipeline.aggregates), "event_count"
-    )
+    return combined.select(*pipeline.key, *FRAME, *part_columns(pipeline.aggregates), "event_count", TOUCHED)
 
 
 def is_coarser() -> Column:

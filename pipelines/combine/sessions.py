@@ -39,6 +39,19 @@ def standing(sessions: DataFrame, windows: Sequence[Window], *, watermark_us: in
     return Standing(timed.where(is_open), timed.where(~is_open))
 
 
+def without_what_is_gone(stand: Standing, touched: DataFrame, *, key: Sequence[str]) -> Standing:
+    """The same, where closed sessions are open that lose a partial session: one without events is `touched`.
+
+    No event joins a closed session, but one that was taken in while lateness was ignored may leave it.
+    """
+    place = (*key, "window")
+    gone = _around(_timed(touched.where("event_count = 0")), place)
+    loses = _same(place) & _spans()
+    losing = stand.closed.join(gone, on=loses, how="left_semi")
+    others = stand.closed.join(gone, on=loses, how="left_anti")
+    return Standing(stand.opened.unionByName(losing), others)
+
+
 def open_after_us(windows: Sequence[Window], *, watermark_us: int | None) -> int | None:
     """The instant that the ends of all open sessions are after; `None`: wherever they end."""
     judging = [(it, judging_us(it, watermark_us)) for it in windows]
@@ -136,6 +149,12 @@ def _around(rows: DataFrame, place: Sequence[str]) -> DataFrame:
 def _within(place: Sequence[str]) -> Column:
     starts = F.col("start_us") >= F.col(f"{OUTER}start_us")
     return _same(place) & starts & (F.col("end_us") <= F.col(f"{OUTER}end_us"))
+
+
+def _spans() -> Column:
+    """Whether what is around a row lies within it."""
+    starts = F.col("start_us") <= F.col(f"{OUTER}start_us")
+    return starts & (F.col("end_us") >= F.col(f"{OUTER}end_us"))
 
 
 def _same(place: Sequence[str]) -> Column:

@@ -47,7 +47,7 @@ class Concern:
         until_us = self.close_until_us
         if self.due_after_us is None or until_us is None or self.window.panes.late == EachBatch():
             return None
-        after_us = EARLIEST_US if self.closed_before_us is None else self.closed_before_us
+        after_us = EARLIEST_US if self.closed_before_us is None else max(EARLIEST_US, self.closed_before_us)
         until_us = min(until_us, self.due_after_us)
         return Interval(after_us + 1, until_us + 1) if after_us < until_us else None
 

@@ -47,7 +47,8 @@ def frame_news(
     fine = [replace(concern, coarser_us=None) for concern in concerns]
     windows = F.inline(F.concat(*[windows_over(concern, pipeline) for concern in fine]))
     own = (*pipeline.key, *part_columns(pipeline.aggregates), "event_count", "batch_end", CAME)
-    given = partials.select(*own, windows).select(*own, *bounds(pipeline))
+    there = partials.where("event_count > 0")
+    given = there.select(*own, windows).select(*own, *bounds(pipeline))
     same = same_place(PUBLISHED, (*pipeline.key, *RESULT_BOUNDS))
     return _news(given.join(_standing(last, pipeline), on=same, how="left"), pipeline)
 

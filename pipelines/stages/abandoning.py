@@ -1,7 +1,8 @@
 """Gives an unfinished batch up: the tables become what they were before it began.
 
-One batch runs at a time, so all that was written since is of this one, and Delta's own history undoes it.
-Killed in the middle, the batch is still unfinished: it may be abandoned again, or run.
+One batch runs at a time, so all that was written since is of this one, and Delta's own history undoes it:
+each table goes back to the version that it had when the first attempt began. Killed in the middle, the
+batch is still unfinished: it may be abandoned again, or run.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import LAW
+from pipelines.store.attempts import versions_before
 from pipelines.store.history import restore
 from pipelines.store.ledger import abandon_run, open_run, read_rows, void_attempts
 from pipelines.store.ledger_rows import LedgerRow, unfinished
@@ -40,10 +42,15 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
         return opening_of(rows, batch, fingerprint=fingerprint, replace=True)
 
     run = open_run(store, opens, fingerprint=fingerprint, stage=None, source=None)
-    if pending.started_at_us is not None:
-        for table, lanes in _lanes(pipeline).items():
-            fences = [run.fence(lane) for lane in lanes]
-            restore(store, table, at_us=pending.started_at_us, fences=fences)
+    before = versions_before(store, run.begun)
+    if not before:
+        raise CorrectTheCall(
+            f"batch {batch} cannot be abandoned: it does not say which versions its tables had before it "
+            "began; run it again instead"
+        )
+    for table, lanes in _lanes(pipeline).items():
+        # One that came with the batch was empty at first.
+        restore(store, table, version=before.get(table, 0), fences=[run.fence(lane) for lane in lanes])
     void_attempts(store, run)
     abandon_run(store, run)
     return pending

@@ -62,8 +62,6 @@ def _compared(work: Work, key: str) -> tuple[int, int]:
             WHERE {on_days_of(work.batch)} AND {is_this(work.run)} AND {_is_one_of(_looked_at(work))})
         WHERE _place = 1"""
     told, near, stands = _where_they_stand(work, last)
-    if not told:
-        return 0, 0
     is_summed = _is_one_of(_discarding(work))
     differing = ask(
         work.tables.root,
@@ -106,7 +104,8 @@ def _where_they_stand(work: Work, last: str) -> tuple[int, str, str]:
         reach = f"{not_before('window_start', start_us)} AND {not_after('window_start', last_us)}"
         near = f"({near} OR ({reach}))"
     # What was retracted stands under an older batch, if it does; all else under this one.
-    stands = near if said["retracted"] else f"{near} AND {is_this(work.run)}"
+    mine = is_this(work.run)
+    stands = f"({near} OR ({mine}))" if said["retracted"] else mine
     return int(said["told"]), near, stands
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from pipelines.combine import (
     TOUCHED,
+    Standing,
     areas,
     combine,
     combine_sessions,
@@ -22,6 +23,7 @@ from pipelines.combine import (
     open_after_us,
     reach_of,
     standing,
+    without_what_is_gone,
 )
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, to_us
@@ -39,6 +41,8 @@ from pipelines.windows import session_windows
 
 DAY_US = 86_400_000_000
 MOST_RANGES = 100
+NOTHING = {"event_count": 0, TOUCHED: False}
+"""What an empty frame has that is not null."""
 FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
 Counts = dict[str, int]
 
@@ -77,8 +81,7 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
     partials = work.tables.read("partial_frames")
     # Coarser frames of another length are made of all that there are.
     makes_coarser = are_new(work)
-    whose = "true" if makes_coarser else whose
-    days = days_of(partials.where(whose), "frame_start")
+    days = days_of(partials if makes_coarser else partials.where(whose), "frame_start")
     is_checked = bool(work.site.suite.at("frames"))
     if not days:
         if is_checked:
@@ -89,9 +92,12 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
     if makes_coarser:
         say_none(work)
         frames = _without_others(work, frames)
+    else:
+        frames = frames.where(TOUCHED)
     if is_checked:
         frames = frames.persist()
-        pass_stage(work, "frames", candidates=frames.where((F.col("event_count") > 0) & ~is_coarser()))
+        fine = (F.col("event_count") > 0) & ~is_coarser()
+        pass_stage(work, "frames", candidates=frames.where(F.col(TOUCHED) & fine).drop(TOUCHED))
     place = Place(on=(*work.pipeline.key, "grid", "frame_start", "frame_end"), days=days)
     written = merge(work.tables, "frames", rows=frames, place=place, fence=work.run.fence("frames"))
     frames.unpersist()
@@ -106,7 +112,7 @@ def _without_others(work: Work, frames: DataFrame) -> DataFrame:
     stored = work.tables.read("frames")
     stands = stored.where(is_coarser()).select(*place).exceptAll(frames.select(*place))
     nothing = {
-        field.name: F.lit(0 if field.name == "event_count" else None).cast(field.dataType)
+        field.name: F.lit(NOTHING.get(field.name)).cast(field.dataType)
         for field in frames.schema
         if field.name not in stands.columns
     }
@@ -117,12 +123,17 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
     """Build anew the sessions around partial ones that a predicate tells; returns how many were written."""
     windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
     sessions = work.tables.read("sessions")
+    touched = partials.where(whose)
+
+    def standing_in(reach: str) -> Standing:
+        stand = standing(sessions.where(reach), windows, watermark_us=work.judged_by_us)
+        return stand if work.run.is_first else without_what_is_gone(stand, touched, key=work.pipeline.key)
+
     near = f"({standing_near(windows, touched_by(work, whose))}) AND {_may_be_open(work)}"
-    opened = standing(sessions.where(near), windows, watermark_us=work.judged_by_us)
-    around = areas(partials.where(whose), opened, windows=windows, key=work.pipeline.key).persist()
+    around = areas(touched, standing_in(near), windows=windows, key=work.pipeline.key).persist()
     inside, meeting = _reached(around)
     # Closed ones too, which may reach out of the areas with intervals of their own inside.
-    stand = standing(sessions.where(meeting), windows, watermark_us=work.judged_by_us)
+    stand = standing_in(meeting)
     rows = combine_sessions(
         partials.where(inside), stand, windows=windows, areas=around, pipeline=work.pipeline
     ).persist()
@@ -137,7 +148,9 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
 
 
 def _may_be_open(work: Work) -> str:
-    """The predicate that keeps the files out which hold closed sessions only."""
+    """The predicate that keeps files out which hold closed sessions only, unless these may lose events."""
+    if not work.run.is_first:
+        return "true"
     after_us = open_after_us(session_windows(work.pipeline), watermark_us=work.judged_by_us)
     return "true" if after_us is None else f"window_end > {Instant(max(EARLIEST_US, after_us))}"
 

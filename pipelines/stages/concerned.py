@@ -22,7 +22,7 @@ from pipelines.finalise import (
     session_states,
     window_states,
 )
-from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, largest, merge, without
 from pipelines.spec import Cumulate, Every, Sliding, Window
 from pipelines.stages.coarser import are_new
 from pipelines.stages.combining import intervals_of, within
@@ -143,17 +143,20 @@ def _touching(work: Work, group: Group) -> str:
     if group.is_about(opening.changes.new_windows) or (group.with_news and opening.changes.new_triggers):
         return "true"
     whose = "false" if _has_run_alike(work) and not work.request.ignore_lateness else is_batch(work.batch)
-    since_us = opening.newest_end_us
+    if not opening.restated:
+        # What an attempt wrote that was stopped, and this one has not found again, nobody has been told of.
+        whose = f"{whose} AND event_count > 0"
     waits = [
         trigger.every_us
         for it in group.concerns
         for trigger in (it.window.panes.early, it.window.panes.late)
         if isinstance(trigger, Every)
     ]
-    if not group.with_news or not waits or since_us is None:
+    if not group.with_news or not waits or opening.newest_end_us is None:
         return whose
-    # What came earlier has waited long enough by the last batch, so it was published then.
-    return f"({whose}) OR batch_end > {Instant(max(EARLIEST_US, since_us - max(waits)))}"
+    # What came earlier had waited long enough by the last batch in turn, so it was published then.
+    since_us = EARLIEST_US if opening.in_turn_end_us is None else opening.in_turn_end_us - max(waits)
+    return f"({whose}) OR batch_end > {Instant(max(EARLIEST_US, since_us))}"
 
 
 def _has_run_alike(work: Work) -> bool:
@@ -168,11 +171,11 @@ def _has_run_alike(work: Work) -> bool:
 def _reached(work: Work) -> tuple[Reached, Reached]:
     """How far event time has come, and arrival time: that is where batches end, until all is closed."""
     opening = work.run.opening
-    after_us = _largest(opening.in_force_us, watermark_of(work))
+    after_us = largest(opening.in_force_us, watermark_of(work))
     ends = (opening.newest_end_us, opening.in_force_us if opening.in_force_us == LATEST_US else None)
-    before_arrival_us = _largest(*ends)
+    before_arrival_us = largest(*ends)
     final_us = after_us if after_us == LATEST_US else None
-    after_arrival_us = _largest(before_arrival_us, work.batch.end_us, final_us)
+    after_arrival_us = largest(before_arrival_us, work.batch.end_us, final_us)
     return (
         Reached(before_us=opening.in_force_us, after_us=after_us),
         Reached(before_us=before_arrival_us, after_us=after_arrival_us),
@@ -293,7 +296,3 @@ def _reaching(needed: Sequence[Interval], size_us: int) -> list[Interval]:
         Interval(max(EARLIEST_US, interval.start_us - size_us), min(LATEST_US, interval.end_us))
         for interval in needed
     )
-
-
-def _largest(*instants: int | None) -> int | None:
-    return max((instant for instant in instants if instant is not None), default=None)

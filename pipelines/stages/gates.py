@@ -32,6 +32,7 @@ from pipelines.checks import (
 from pipelines.errors import CorrectTheCall, LookAtTheData
 from pipelines.ingest import RowRule, passes
 from pipelines.ingest.fate import as_read
+from pipelines.spec import is_uri
 from pipelines.stages.site import Site, Work
 from pipelines.stages.sourcing import source_events
 from pipelines.store import small
@@ -122,8 +123,8 @@ def docs_folder(site: Site) -> Path:
 
     Beside the tables, or, where those are not on this machine, under the pipeline's home.
     """
-    root = site.tables.root.removeprefix("file://")
-    if "://" in root:
+    root = site.tables.root
+    if is_uri(root):
         return site.pipeline.home / "var" / "data_docs" / site.pipeline.name
     return Path(root) / "data_docs"
 

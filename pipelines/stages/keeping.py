@@ -10,10 +10,11 @@ from pyspark.sql import functions as F
 
 from pipelines.errors import RunAgain
 from pipelines.ingest import counted_ids, late_events, not_yet_quarantined, quarantined_rows
-from pipelines.spec import Source
+from pipelines.spec import Source, expand_paths
 from pipelines.stages.site import Work
 from pipelines.store.ledger import still_mine
-from pipelines.store.sql import is_inside, on_days_of, text
+from pipelines.store.reader import rows_by_batch
+from pipelines.store.sql import is_batch, is_inside, on_days_of, text
 from pipelines.store.writes import append, replace
 
 Counts = dict[str, int]
@@ -47,7 +48,7 @@ def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: C
     rows = quarantined_rows(events if claimed or unclaimed else events.limit(0))
     if unclaimed:
         others = work.tables.read("quarantine").where(
-            f"{whose(work, source)} AND NOT {is_inside(work.batch)}"
+            f"{whose(work, source)} AND ({_who_read(work, source)})"
         )
         mine = not_yet_quarantined(rows.where(~F.col("is_claimed")), others)
         rows = rows.where("is_claimed").unionByName(mine)
@@ -65,6 +66,16 @@ def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: C
         )
     counts["ingested"] += written["rows"] - claimed
     counts["quarantined"] = written["rows"]
+
+
+def _who_read(work: Work, source: Source) -> str:
+    """The predicate that a row is of another batch which has read files that this one reads too."""
+    found = rows_by_batch(work.site.store, work.pipeline.name, table="quarantine")
+    others = [batch for batch in found if not work.batch.covers(batch)]
+    if source.path is not None:
+        mine = set(expand_paths(source.path, work.batch))
+        others = [batch for batch in others if not mine.isdisjoint(expand_paths(source.path, batch))]
+    return " OR ".join(f"({is_batch(batch)})" for batch in others) or "false"
 
 
 def put(work: Work, source: Source, *, table: str, rows: DataFrame) -> None:

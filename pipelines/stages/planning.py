@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pipelines.errors import LookAtTheData
 from pipelines.ingest import read_rows
 from pipelines.intervals import Interval
-from pipelines.spec import Source
+from pipelines.spec import Source, is_uri
 from pipelines.stages.running import run_batch
 from pipelines.stages.site import Report, Request, Site
 from pipelines.store.clones import clone_tables
@@ -132,7 +132,7 @@ def _scratch(site: Site) -> Iterator[Site]:
 @contextmanager
 def _folder(site: Site) -> Iterator[str]:
     """A store for the clones: a folder of this machine, or, where the store is elsewhere, one inside it."""
-    if "://" not in site.store:
+    if not is_uri(site.store):
         with tempfile.TemporaryDirectory(prefix="sash-plan-") as folder:
             yield folder
         return

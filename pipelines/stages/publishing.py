@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from functools import reduce
 from operator import and_
@@ -21,6 +22,8 @@ from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
+from pipelines.store.attempts import versions_before
+from pipelines.store.history import undo
 from pipelines.store.ledger import Run, close_run, finished_stages, forget, noted, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.sql import is_batch, on_days_of
@@ -36,8 +39,10 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
 
     Returns the counts of the whole run.
     """
+    started = time.monotonic()
     where = f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"
     of_run = work.tables.read("panes").where(where)
+    _undo_what_was_cut_off(work)
     added = added_up(_with_whole_values(work, of_run), work.pipeline).persist()
     on = (*work.pipeline.key, "window", "window_start", "window_end")
     place = Place(on=on, days=days_of(added, "window_start"))
@@ -48,13 +53,23 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     panes = sum(sum(one.counts.values()) for one in stages if one.stage == "finalise")
     whole = {name: counts[name] for name in FATES} | {"panes": panes, "windows": windows}
     still_mine(work.tables, work.run)
-    row = _final_row(work, fingerprint, counts=whole)
+    row = _final_row(work, fingerprint, counts=whole, seconds=time.monotonic() - started)
     if _changed_nothing(work.tables, work.run, row=row):
         take_back(work)
         forget(work.tables, work.run)
     else:
         close_run(work.tables, work.run, row=row)
     return whole
+
+
+def _undo_what_was_cut_off(work: Work) -> None:
+    """Let `windows` be as it was before the run, where an attempt at it that was killed here has changed it:
+    this one may publish fewer.
+    """
+    before = versions_before(work.tables, work.run.begun).get("windows")
+    if before is not None and not work.run.is_first:
+        still_mine(work.tables, work.run)
+        undo(work.tables, "windows", version=before, fence=work.run.fence("windows"))
 
 
 def _with_whole_values(work: Work, panes: DataFrame) -> DataFrame:
@@ -98,11 +113,12 @@ def _closes_at(pipeline: Pipeline) -> Column:
     return F.timestamp_micros(closes)
 
 
-def _final_row(work: Work, fingerprint: str, *, counts: Counts) -> LedgerRow:
-    seconds: dict[str, float] = {}
+def _final_row(work: Work, fingerprint: str, *, counts: Counts, seconds: float) -> LedgerRow:
+    """The row of a batch that is done; `seconds` are those of this stage, those of the others are noted."""
+    of_stages = {"publish": round(seconds, 3)}
     for one in finished_stages(work.tables, work.run):
         if one.stage is not None:
-            seconds[one.stage] = round(seconds.get(one.stage, 0.0) + one.seconds, 3)
+            of_stages[one.stage] = round(of_stages.get(one.stage, 0.0) + one.seconds, 3)
     finished_at_us = now_us()
     opened = work.run.opening.row(
         fingerprint=fingerprint, started_at_us=work.run.opening.started_at_us or finished_at_us
@@ -118,7 +134,7 @@ def _final_row(work: Work, fingerprint: str, *, counts: Counts) -> LedgerRow:
         panes=counts["panes"],
         watermark_after_us=watermark_of(work),
         finished_at_us=finished_at_us,
-        stage_seconds=seconds,
+        stage_seconds=of_stages,
     )
 
 

@@ -8,9 +8,11 @@ from pipelines.ingest.verify import check
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
 from pipelines.store import small
+from pipelines.store.attempts import forget_versions
 from pipelines.store.ledger_rows import unfinished
 from pipelines.store.reader import read_ledger
 from pipelines.store.retention import say_gone
+from pipelines.store.tables import ATTEMPTS
 
 KEPT = "attempts"
 """Numbers only rise, so that whoever was at work before can write nothing any more."""
@@ -31,6 +33,8 @@ def empty_tables(site: Site) -> None:
             f"batch {pending.batch} is running: the tables cannot be rebuilt under it. Wait until it is "
             "done, or abandon it"
         )
+    small.create(site.tables, KEPT, columns=ATTEMPTS)
+    forget_versions(site.tables)
     for table, columns in shapes_of(Site(site.spark, site.store, site.declared)).tables().items():
         if table != KEPT:
             small.recreate(site.tables, table, columns=columns)

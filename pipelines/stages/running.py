@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ from pipelines.stages.publishing import publish_batch
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.store import small
-from pipelines.store.attempts import OPENING
+from pipelines.store.attempts import Attempt
 from pipelines.store.ledger import (
     Done,
     Run,
@@ -44,16 +44,20 @@ from pipelines.store.ledger import (
     forget,
     is_newest,
     mark,
+    note,
     open_run,
     read_rows,
 )
-from pipelines.store.ledger_rows import LedgerRow, unfinished
+from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
+from pipelines.store.reader import wishes_of
 from pipelines.store.retention import whole_from_us
-from pipelines.store.tables import ATTEMPTS, RUNS
+from pipelines.store.tables import ATTEMPTS, RUNS, Columns
+from pipelines.store.writes import AS_READ
 
 OF_STATES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
 """The tables whose columns follow from key and aggregates: of one type for as long as they are kept."""
+Unlike = Mapping[str, tuple[str | None, str | None]]
 STAGES = ("accumulate", "combine", "finalise", "publish")
 
 
@@ -102,10 +106,21 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
             _refuse_leftovers(site)
         _prepare(site, is_empty=is_empty)
     run = open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
+    wishes = _wishes(request)
+    known = wishes_of(site.store, site.pipeline.name, batch=run.batch, revision=run.revision)
+    if wishes != known:
+        note(site.tables, run, done=Done(stage=OPENING, source=None, counts=wishes))
     if begun_sources(site.tables, run).difference(it.name for it in site.pipeline.sources):
         # A source has another name since, or is gone, and may have left rows.
         return replace(run, is_first=False)
     return run
+
+
+def _wishes(request: Request) -> dict[str, int]:
+    """What was asked beside the batch, so that whoever looks at an unfinished one can tell how to go on."""
+    flags = {name: 1 for name in ("final", "replace", "ignore_lateness") if getattr(request, name)}
+    at_us = request.watermark_us
+    return flags if at_us is None else {**flags, "watermark_us": at_us}
 
 
 def _refuse_too_early(work: Work, stage: str) -> None:
@@ -114,9 +129,10 @@ def _refuse_too_early(work: Work, stage: str) -> None:
     The ledger is left as it was then, so that no other batch waits for this one more than it did.
     """
     opening = work.run.opening
-    done = {one.stage for one in finished_stages(work.tables, work.run)}
     # Whoever began and did not end may have written something.
-    begun = begun_stages(work.tables, work.run)
+    attempts = begun_stages(work.tables, work.run)
+    begun = {one.stage for one in attempts}
+    done = {one.stage for one in finished_stages(work.tables, work.run) if _is_in_turn(one, attempts)}
     for position, needed in enumerate(STAGES[: STAGES.index(stage)]):
         is_touched = done.intersection(STAGES[:position]) or begun.intersection(
             {None, *STAGES[: position + 1]}
@@ -127,9 +143,15 @@ def _refuse_too_early(work: Work, stage: str) -> None:
             elif opening.status not in (None, "running"):
                 mark(work.tables, work.run, status=opening.status)
             raise CorrectTheCall(
-                f"batch {work.batch}: the stage {needed} has not run, or not since the spec was changed; run "
-                f"it before {stage}"
+                f"batch {work.batch}: the stage {needed} has not run, or not since the spec was changed or a "
+                f"stage before it was run again; run it before {stage}"
             )
+
+
+def _is_in_turn(finished: Attempt, begun: Sequence[Attempt]) -> bool:
+    """Whether nothing has begun since that comes before what was finished."""
+    since = {one.stage for one in begun if one.attempt > finished.attempt}
+    return since.isdisjoint({None, *STAGES[: STAGES.index(finished.stage or STAGES[0])]})
 
 
 def _refuse_beyond_retention(site: Site, opening: Opening) -> None:
@@ -172,11 +194,26 @@ def _prepare(site: Site, *, is_empty: bool) -> None:
         unlike = small.differing(site.tables, table, columns=columns)
         if is_empty and unlike:
             small.recreate(site.tables, table, columns=columns)
+        elif unlike and table in AS_READ:
+            _widen(site, table, columns=columns, unlike=unlike)
         elif unlike and table in OF_STATES:
             raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, unlike)))
 
 
-def _retyped(table: str, unlike: Mapping[str, tuple[str | None, str | None]]) -> Iterator[str]:
+def _widen(site: Site, table: str, *, columns: Columns, unlike: Unlike) -> None:
+    """Let a table of rows as they were read hold those of sources whose columns are others since."""
+    if not small.has_rows(site.tables, table):
+        small.recreate(site.tables, table, columns=columns)
+        return
+    known = {name: kinds for name, kinds in unlike.items() if None not in kinds}
+    narrower = {name: kinds for name, kinds in known.items() if not small.holds(*kinds)}
+    if narrower:
+        raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, narrower)))
+    new = [name for name, (stored, _) in unlike.items() if stored is None]
+    small.add_columns(site.tables, table, columns={name: columns[name] for name in new})
+
+
+def _retyped(table: str, unlike: Unlike) -> Iterator[str]:
     for name, (stored, wanted) in unlike.items():
         yield (
             f"`{name}` is {stored or 'no column'} in the table {table}, and would be {wanted or 'none'} now: "

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame
+from pyspark.sql.types import DataType, StringType
 
 from pipelines.accumulate import accumulate
 from pipelines.aggregates import finish_columns, nullable, part_columns
@@ -30,17 +33,29 @@ def shapes_of(site: Site) -> Shapes:
         "parts": _columns(first.select(*part_columns(site.pipeline.aggregates))),
         "results": _columns(results),
     }
-    event = {
-        name: kind for rows in events.values() for name, kind in _columns(rows.select(*as_read(rows))).items()
-    }
+    event = _together([_columns(rows.select(*as_read(rows))) for rows in events.values()])
+    known = {name.lower(): kind for name, kind in event.items()}
     ids = [name for source in site.pipeline.sources if source.event_id for name in source.event_id.of]
     return Shapes(
         key=columns["key"],
         parts=columns["parts"],
         results=columns["results"],
         event=event,
-        event_id={name: event[name] for name in ids},
+        event_id={name: known[name.lower()] for name in ids},
     )
+
+
+def _together(sources: Sequence[Columns]) -> Columns:
+    """The columns of all sources, as texts where these have them in several types; names differ by more than
+    their case.
+    """
+    names: dict[str, str] = {}
+    found: dict[str, DataType] = {}
+    for columns in sources:
+        for name, kind in columns.items():
+            known = names.setdefault(name.lower(), name)
+            found[known] = kind if found.get(known, kind) == kind else StringType()
+    return found
 
 
 def no_events(site: Site, source: Source) -> DataFrame:

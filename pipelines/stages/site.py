@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import Suite, load_suite
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline, changes_between, state_fingerprint
+from pipelines.spec import Pipeline, changes_between, state_fingerprint, store_at
 from pipelines.store.ledger import Run
 from pipelines.store.reader import read_ledger
 from pipelines.store.tables import Folder, Store
@@ -34,7 +34,7 @@ class Request:
 
 def folder_of(store: str, pipeline: Pipeline) -> Folder:
     """Where the tables of a pipeline lie in a store."""
-    root = store if "://" in store else str(Path(store).resolve())
+    root = store_at(store, Path.cwd())
     return Folder(root=f"{root.rstrip('/')}/{pipeline.name}")
 
 

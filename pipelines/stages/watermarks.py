@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.ingest.watermark import Progress, Seen, Standing, advance, pipeline_watermark, standing
-from pipelines.intervals import LATEST_US, Interval, from_us, show_instant
+from pipelines.intervals import LATEST_US, Interval, from_us, largest, show_instant
 from pipelines.spec import Source
 from pipelines.stages.keeping import whose
 from pipelines.stages.site import Work
@@ -17,7 +17,7 @@ Row = dict[str, small.Value]
 
 def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
     """Bring the source's substreams from where they stood before the batch to where they are after it."""
-    before = _progress(work, source, batch=work.run.opening.previous) if work.run.opening.previous else []
+    before = [one for batch in work.run.opening.known_by for one in _progress(work, source, batch=batch)]
     after = advance(before, seen, source=source, batch=work.batch)
     rows: list[Row] = [
         {
@@ -46,13 +46,13 @@ def write_watermark(work: Work) -> None:
     ]
     reached_us = pipeline_watermark(work.run.opening.judged_by_us, standings)
     asked_us = LATEST_US if work.request.final else work.request.watermark_us
-    after_us = _largest(reached_us, work.run.opening.floor_us, asked_us)
+    after_us = largest(reached_us, work.run.opening.floor_us, asked_us)
     if work.run.opening.has_next:
         after_us = _under_the_next(work, after_us, asked_us=asked_us)
     everything = [one for progress in of_sources.values() for one in progress]
     row: Row = {
-        "newest_event_time": _largest(*[one.newest_event_us for one in everything]),
-        "newest_arrival_time": _largest(*[one.newest_arrival_us for one in everything]),
+        "newest_event_time": largest(*[one.newest_event_us for one in everything]),
+        "newest_arrival_time": largest(*[one.newest_arrival_us for one in everything]),
         "watermark": after_us,
         "is_idle": bool(everything) and all(one.is_idle for one in everything),
     }
@@ -111,7 +111,3 @@ def _put(work: Work, rows: Sequence[Row], *, whose: str, lane: str) -> None:
         where=where,
         fence=work.run.fence(lane),
     )
-
-
-def _largest(*instants: int | None) -> int | None:
-    return max((instant for instant in instants if instant is not None), default=None)

@@ -6,26 +6,27 @@ what was there is done, and so does giving the batch up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from pipelines.intervals import Interval
 from pipelines.store import small
+from pipelines.store.history import versions
+from pipelines.store.ledger_rows import OPENING
 from pipelines.store.tables import Folder
 
 What = Literal["begun", "noted", "finished"]
 BEGUN: tuple[What, ...] = ("begun",)
 BEGUN_AND_NOTED: tuple[What, ...] = ("begun", "noted")
-OPENING = "open"
-"""The stage of an attempt that opens a batch and writes nothing in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """Something that happened in an attempt: it was begun, it noted something, or it finished a stage.
 
-    A stage of `None` is all of them, a source of `None` likewise. `at_us` is when, by the ledger's clock.
+    A stage of `None` is all of them, a source of `None` likewise. `at_us` is when, by the ledger's clock. The
+    counts of the first that was begun at a revision are the versions that all tables had then.
     """
 
     attempt: int
@@ -52,7 +53,7 @@ class Attempt:
 
 def begin(store: Folder, begun: Attempt, *, still_open: Callable[[], None]) -> tuple[Attempt, bool]:
     """Take the next number, unless `still_open` raises: whoever slept since it opened the batch may find
-    that others have ended it.
+    that others have ended it. The first at a revision writes down which versions the tables have.
 
     Also tells whether an earlier attempt at the batch may have written in the same lanes.
     """
@@ -61,7 +62,8 @@ def begin(store: Folder, begun: Attempt, *, still_open: Callable[[], None]) -> t
         opened = small.open_table(store, "attempts")
         earlier = [_of(row) for row in small.read(opened)]
         highest = max((one.attempt for one in earlier), default=0)
-        mine = replace(begun, attempt=highest + 1)
+        is_known = bool(_versions(earlier, begun))
+        mine = replace(begun, attempt=highest + 1, counts={} if is_known else versions(store))
         # Asked between reading and writing: if the batch is ended after this, the write fails.
         still_open()
         of_batch = [one for one in earlier if one.batch == begun.batch]
@@ -73,6 +75,28 @@ def begin(store: Folder, begun: Attempt, *, still_open: Callable[[], None]) -> t
         return mine, bool(met)
 
     return small.retried(commit, "attempts")
+
+
+def versions_before(store: Folder, mine: Attempt) -> Mapping[str, int]:
+    """The version that each table had before anything was written at the revision, as far as it is known."""
+    return _versions(read(store), mine)
+
+
+def _versions(attempts: Iterable[Attempt], mine: Attempt) -> Mapping[str, int]:
+    begun = [one for one in attempts if one.what == "begun" and one.is_of(mine.batch, mine.revision)]
+    return next((one.counts for one in begun if one.counts), {})
+
+
+def forget_versions(store: Folder) -> None:
+    """Let no attempt say which versions the tables had: these are others since, or copies."""
+
+    def commit() -> None:
+        opened = small.open_table(store, "attempts")
+        everything = [_of(row) for row in small.read(opened)]
+        forgotten = [replace(one, counts={}) if one.what == "begun" else one for one in everything]
+        small.overwrite(opened, [_row(one) for one in forgotten])
+
+    small.retried(commit, "attempts")
 
 
 def void(store: Folder, mine: Attempt, *, kept: Collection[What]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from deltalake import DeltaTable, write_deltalake
 
 from pipelines.store import small
+from pipelines.store.attempts import forget_versions
 from pipelines.store.tables import PARTITIONED_BY, Store, quote
 
 READ_HERE = ("runs", "attempts", "watermarks", "checks")
@@ -12,7 +13,7 @@ READ_HERE = ("runs", "attempts", "watermarks", "checks")
 
 
 def clone_tables(store: Store, clones: Store) -> None:
-    """Clone all tables that there are. The large ones share their files."""
+    """Clone all tables that there are. The large ones share their files, and begin a history."""
     for table in PARTITIONED_BY:
         if not DeltaTable.is_deltatable(small.location(store, table)):
             continue
@@ -27,3 +28,5 @@ def clone_tables(store: Store, clones: Store) -> None:
         else:
             there, here = quote(store.path(table)), quote(clones.path(table))
             store.spark.sql(f"CREATE TABLE delta.{here} SHALLOW CLONE delta.{there}").collect()
+    if DeltaTable.is_deltatable(small.location(clones, "attempts")):
+        forget_versions(clones)

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import TableNotFoundError
 
-from pipelines.errors import CorrectTheCall
 from pipelines.store import small
 from pipelines.store.fence import Fence
-from pipelines.store.tables import Folder
+from pipelines.store.tables import PARTITIONED_BY, Folder
 
-MILLISECOND_US = 1_000
+OF_THE_LEDGER = ("runs", "attempts")
+"""Tables that say themselves what holds, and are never what they once were."""
 
 
-def restore(store: Folder, table: str, *, at_us: int, fences: Sequence[Fence]) -> None:
-    """Let a table be as it was at an instant, and let nobody write in the lanes who was there before.
+def versions(store: Folder) -> Mapping[str, int]:
+    """The versions that the tables now have, of those that are there."""
+    others = [table for table in PARTITIONED_BY if table not in OF_THE_LEDGER]
+    found = {table: _opened(store, table) for table in others}
+    return {table: opened.version() for table, opened in found.items() if opened is not None}
 
-    A table that there is not stays away. Raises `CorrectTheCall` where its history begins later.
+
+def restore(store: Folder, table: str, *, version: int, fences: Sequence[Fence]) -> None:
+    """Let a table be as it was at a version, and let nobody write in the lanes who was there before.
+
+    A table that there is not stays away.
     """
 
     def commit() -> None:
-        try:
-            opened = small.open_table(store, table)
-        except TableNotFoundError:
+        opened = _opened(store, table)
+        if opened is None:
             return
         marks = CommitProperties(
             app_transactions=[Transaction(fence.lane, fence.attempt) for fence in fences],
             max_commit_retries=0,
         )
-        version = _version_at(opened, table, at_us=at_us)
         if version < opened.version():
             opened.restore(version, commit_properties=marks)
         else:
@@ -39,17 +44,23 @@ def restore(store: Folder, table: str, *, at_us: int, fences: Sequence[Fence]) -
     small.retried(commit, table)
 
 
-def _version_at(opened: DeltaTable, table: str, *, at_us: int) -> int:
-    """The newest version that had been committed at an instant; of a table that was made since the first, in
-    which it was empty.
+def undo(store: Folder, table: str, *, version: int, fence: Fence) -> None:
+    """Let a table be as it was at a version, unless this attempt or a later one has written in the lane.
+
+    The lane is left open, so that the attempt can still write in it.
     """
-    history = opened.history()
-    versions = [int(entry["version"]) for entry in history if entry["timestamp"] * MILLISECOND_US <= at_us]
-    if any(int(entry["version"]) == 0 for entry in history):
-        versions.append(0)
-    if not versions:
-        raise CorrectTheCall(
-            f"table `{table}`: its history begins after the batch did, so it cannot be "
-            "undone; run the batch again instead"
-        )
-    return max(versions)
+
+    def commit() -> None:
+        opened = small.open_table(store, table)
+        written = opened.transaction_version(fence.lane)
+        if opened.version() > version and (written is None or written < fence.attempt):
+            opened.restore(version, commit_properties=small.ONCE)
+
+    small.retried(commit, table)
+
+
+def _opened(store: Folder, table: str) -> DeltaTable | None:
+    try:
+        return small.open_table(store, table)
+    except TableNotFoundError:
+        return None

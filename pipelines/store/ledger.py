@@ -136,10 +136,10 @@ def noted(store: Folder, run: Run, *, name: str) -> int:
     return sum(one.counts.get(name, 0) for one in of_run if one.what == "noted")
 
 
-def begun_stages(store: Folder, run: Run) -> set[str | None]:
-    """The stages that other attempts at this revision have begun, ended or not; `None` is all of them."""
+def begun_stages(store: Folder, run: Run) -> list[Attempt]:
+    """What other attempts at this revision have begun, ended or not; a stage of `None` is all of them."""
     of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
-    return {one.stage for one in of_run if one.what == "begun" and one.attempt != run.begun.attempt}
+    return [one for one in of_run if one.what == "begun" and one.attempt != run.begun.attempt]
 
 
 def begun_sources(store: Folder, run: Run) -> set[str]:

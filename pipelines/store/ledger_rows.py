@@ -18,6 +18,8 @@ Status = Literal["running", "published", "stopped", "failed", "abandoned"]
 Value = str | int | None | Mapping[str, float]
 
 INSTANTS = ("watermark_before", "watermark_after", "started_at", "finished_at")
+OPENING = "open"
+"""The stage of an attempt that opens a batch and writes nothing in it; what is noted there was asked for."""
 COUNTS = ("ingested", "accepted", "late", "quarantined", "duplicates", "panes")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
-from pipelines.intervals import Interval
+from pipelines.intervals import Interval, largest
 from pipelines.spec import Changes, changes_between, windows_of
 from pipelines.store.ledger_rows import LedgerRow, Status, unfinished
 
@@ -21,8 +21,11 @@ class Opening:
     `status` is that of its unfinished row, if an earlier attempt left one. `judged_by_us` is the
     watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. The
     watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `covered`
-    are older batches that this one replaces, `before` is the ledger's row of the same batch when it last
-    ran, `newest_end_us` is where the newest batch that has run ends, `changes` are those of the spec since.
+    are older batches that this one replaces, `known_by` the batch before it and those still older that ran
+    after that one did: the substreams that they have seen are known. `before` is the ledger's row of the same
+    batch when it last ran, `newest_end_us` is where the newest batch that has run ends, `in_turn_end_us`
+    where the newest ends that ran in its turn and not as a restatement: up to there all timers have been
+    looked at. `changes` are those of the spec since.
     """
 
     batch: Interval
@@ -35,11 +38,12 @@ class Opening:
     floor_us: int | None
     ceiling_us: int | None
     has_next: bool
-    previous: Interval | None
+    known_by: tuple[Interval, ...]
     first_start_us: int
     covered: tuple[Interval, ...]
     before: LedgerRow | None
     newest_end_us: int | None = None
+    in_turn_end_us: int | None = None
     changes: Changes = field(default_factory=Changes)
 
     def row(self, *, fingerprint: str, started_at_us: int) -> LedgerRow:
@@ -62,11 +66,12 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     _refuse_while_busy(batch, pending)
     same = [row for row in published if row.batch == batch]
     overlapping = [row.batch for row in published if row.batch != batch and row.batch.overlaps(batch)]
-    _refuse_overlap(batch, overlapping, replace=replace)
+    # That an unfinished one may take the place of others was said when it was opened.
+    _refuse_overlap(batch, overlapping, replace=replace or pending is not None)
     before = [row for row in published if row.batch.end_us <= batch.start_us]
     after = [row for row in published if row.batch.start_us >= batch.end_us]
     previous = max(before, key=_order, default=None)
-    next_one = min(after, key=_order, default=None)
+    next_one = min(after, key=lambda row: (row.batch.end_us, -row.revision), default=None)
     newest = max(published, key=_order, default=None)
     last_revision = max(same, key=lambda row: row.revision, default=None)
     judged_by_us = _judging(previous, last_revision)
@@ -79,18 +84,38 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         restated=bool(same or overlapping or after),
         judged_by_us=judged_by_us,
         in_force_us=newest.watermark_after_us if newest else None,
-        floor_us=_largest(
-            [judged_by_us, *[row.watermark_after_us for row in published if batch.covers(row.batch)]]
+        floor_us=largest(
+            judged_by_us, *[row.watermark_after_us for row in published if batch.covers(row.batch)]
         ),
         ceiling_us=next_one.watermark_after_us if next_one else None,
         has_next=next_one is not None,
-        previous=previous.batch if previous else None,
+        known_by=_known_by(before, previous),
         first_start_us=min([batch.start_us, *[row.batch.start_us for row in published]]),
         covered=tuple(overlapping),
         before=last_revision,
         newest_end_us=newest.batch.end_us if newest else None,
+        in_turn_end_us=_in_turn_end_us(rows),
         changes=changes,
     )
+
+
+def _known_by(before: Sequence[LedgerRow], previous: LedgerRow | None) -> tuple[Interval, ...]:
+    if previous is None:
+        return ()
+    since_us = previous.started_at_us or 0
+    later = {row.batch for row in before if (row.started_at_us or 0) > since_us}
+    return (previous.batch, *sorted(later - {previous.batch}))
+
+
+def _in_turn_end_us(rows: Sequence[LedgerRow]) -> int | None:
+    reached_us: int | None = None
+    ends: list[int] = []
+    for row in sorted(rows, key=lambda row: row.started_at_us or 0):
+        is_in_turn = row.revision == 0 and (reached_us is None or row.batch.start_us >= reached_us)
+        if row.status == "published" and is_in_turn:
+            ends.append(row.batch.end_us)
+        reached_us = largest(reached_us, row.batch.end_us)
+    return max(ends, default=None)
 
 
 def _judging(previous: LedgerRow | None, last_revision: LedgerRow | None) -> int | None:
@@ -145,7 +170,3 @@ def _refuse_overlap(batch: Interval, overlapping: Sequence[Interval], *, replace
 def _order(row: LedgerRow) -> tuple[int, int]:
     # Of several revisions of a batch the newest tells what is in force.
     return row.batch.end_us, row.revision
-
-
-def _largest(instants: Sequence[int | None]) -> int | None:
-    return max((instant for instant in instants if instant is not None), default=None)

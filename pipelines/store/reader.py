@@ -17,7 +17,7 @@ from deltalake.schema import PrimitiveType
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
-from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.ledger_rows import OPENING, LedgerRow
 
 KEY = "the key"
 """Stands for the columns of the key, in whatever order."""
@@ -61,6 +61,23 @@ def read_ledger(store: str, pipeline_name: str) -> list[LedgerRow]:
         return []
     rows = in_microseconds(_answer({"rows": runs}, "SELECT * FROM rows"))
     return [LedgerRow.of(row) for row in rows.to_pylist(maps_as_pydicts="strict")]
+
+
+def wishes_of(store: str, pipeline_name: str, *, batch: Interval, revision: int) -> Mapping[str, int]:
+    """What the newest attempt at a batch was asked for beside it: flags as 1, and `watermark_us`."""
+    try:
+        attempts = DeltaTable(table_path(store, pipeline_name, table="attempts"))
+    except TableNotFoundError:
+        return {}
+    noted = _answer({"rows": attempts}, f"SELECT * FROM rows WHERE what = 'noted' AND stage = '{OPENING}'")
+    rows = in_microseconds(noted).to_pylist(maps_as_pydicts="strict")
+    of_run = [
+        row
+        for row in rows
+        if (Interval(row["batch_start"], row["batch_end"]), row["revision"]) == (batch, revision)
+    ]
+    newest = max(of_run, key=lambda row: (row["attempt"], row["at"]), default=None)
+    return {} if newest is None else newest["counts"] or {}
 
 
 def read_table(

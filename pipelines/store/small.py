@@ -25,6 +25,9 @@ from pipelines.store.tables import PARTITIONED_BY, Columns, Folder, properties, 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
 Values = Mapping[str, Value]
 
+WIDENING = (("byte", "short", "integer", "long"), ("float", "double"))
+"""Types, each of which holds all values of those before it."""
+
 TRIES = 50
 ONCE = CommitProperties(max_commit_retries=0)
 
@@ -59,6 +62,23 @@ def differing(store: Folder, table: str, *, columns: Columns) -> dict[str, tuple
     found.pop("day", None)
     both = {name: (found.get(name), wanted.get(name)) for name in (*found, *wanted)}
     return {name: (one, other) for name, (one, other) in both.items() if one != other}
+
+
+def holds(stored: str | None, wanted: str | None) -> bool:
+    """Whether a column of the one type holds all values of the other, as both are told by `differing`."""
+    if stored == "string":
+        return True
+    return any(
+        stored in kinds and wanted in kinds and kinds.index(wanted) <= kinds.index(stored)
+        for kinds in WIDENING
+    )
+
+
+def add_columns(store: Folder, table: str, *, columns: Columns) -> None:
+    """Give a table columns that it has not had: its rows have nothing in them."""
+    if columns:
+        fields = Schema.from_json(schema_of(columns).json()).fields
+        retried(lambda: open_table(store, table).alter.add_columns(fields), table)
 
 
 def _told(field: Field) -> str:

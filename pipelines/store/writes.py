@@ -74,7 +74,8 @@ class Place:
 def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fence) -> int:
     """Put each row in its place; one without events takes away what stands there.
 
-    There may be one row at most for each `on`. Returns the number of rows that were put or taken away.
+    There may be one row at most for each `on`. Returns the number of rows that were put or taken away: of an
+    attempt that was taken over none, for Delta skips its write without a word.
     """
     if not place.days:
         return 0
@@ -89,7 +90,7 @@ def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fen
             "WHEN NOT MATCHED AND new.event_count > 0 THEN INSERT *"
         )
         metrics = retried(lambda: store.spark.sql(statement).collect(), table)
-    return int(metrics[0].num_affected_rows)
+    return int(metrics[0].num_affected_rows) if metrics else 0
 
 
 def days_of(rows: DataFrame, instant: str) -> list[date]:

@@ -61,6 +61,16 @@ def test_where_news_is_held_back_windows_that_close_are_looked_at(
     assert plain.closing is None
 
 
+def test_a_lateness_longer_than_time_itself_closes_nothing() -> None:
+    #  the first instant   |---------- lateness ---------- 20 … 40
+    for beyond_us, closing in ((0, (21, 41)), (30, (1, 11)), (100, None), (10**18, None)):
+        window = replace(HELD_BACK, allowed_lateness_us=-EARLIEST_US + beyond_us)
+        concern = concern_of(window, before_us=20, after_us=40, restated=False)
+        told = closing and Interval(EARLIEST_US + closing[0], EARLIEST_US + closing[1])
+        assert concern.closing == told
+        assert concern.frames([])[-1] == Interval(0, 40)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "touched", "needed"),
     [

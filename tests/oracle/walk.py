@@ -81,7 +81,7 @@ class Walk:
         judged_by = None if batch.ignore_lateness else stood
         fates = judge(rows_of(events, batch, self._taken(batch)), self.pipeline, judged_by)
         standings = standings_after(
-            self.pipeline, batch, [*fates.accepted, *fates.late], previous.standings if previous else {}
+            self.pipeline, batch, [*fates.accepted, *fates.late], self._standings_before(batch, previous)
         )
         return Outcome(
             batch=batch,
@@ -95,6 +95,18 @@ class Walk:
             ),
             panes=0,
         )
+
+    def _standings_before(self, batch: Batch, previous: Outcome | None) -> dict[Substream, Standing]:
+        """What the batch before has seen, and what older ones have that ran after it did."""
+        if previous is None:
+            return {}
+        (ran,) = [number for number, it in enumerate(self.ledger) if says(it, previous)]
+        since = {it.batch.bounds for it in self.ledger[ran + 1 :] if it.batch.end <= batch.start}
+        known = dict(previous.standings)
+        for bounds in since - {previous.batch.bounds}:
+            for place, other in self.outcomes[bounds].standings.items():
+                known[place] = other.furthest(known.get(place, other))
+        return known
 
     def _watermark_after(
         self, batch: Batch, standings: dict[Substream, Standing], before: int | None
@@ -114,3 +126,8 @@ class Walk:
         """The rows that other batches have quarantined."""
         others = [outcome for bounds, outcome in self.outcomes.items() if bounds != batch.bounds]
         return {event.id for outcome in others for event in outcome.fates.quarantined}
+
+
+def says(outcome: Outcome, other: Outcome) -> bool:
+    """Whether two are of the same revision of the same batch."""
+    return (outcome.batch.bounds, outcome.revision) == (other.batch.bounds, other.revision)

@@ -20,6 +20,14 @@ class Standing:
     watermark: int
     is_idle: bool = False
 
+    def furthest(self, other: Standing) -> Standing:
+        """The newest of what two batches have seen of a substream."""
+        return Standing(
+            newest_event=max(self.newest_event, other.newest_event),
+            newest_arrival=max(self.newest_arrival, other.newest_arrival),
+            watermark=max(self.watermark, other.watermark),
+        )
+
 
 def standings_after(
     pipeline: Pipeline, batch: Batch, events: Iterable[Event], before: dict[Substream, Standing]

@@ -39,18 +39,48 @@ def opening(rows: list[LedgerRow], of: Interval, *, replace: bool = False) -> Op
 def test_the_first_batch_of_all_knows_no_past() -> None:
     found = opening([], batch(3))
     assert (found.revision, found.status, found.restated) == (0, None, False)
-    assert (found.judged_by_us, found.in_force_us, found.previous, found.first_start_us) == (
+    assert (found.judged_by_us, found.in_force_us, found.known_by, found.first_start_us) == (
         None,
         None,
-        None,
+        (),
         30,
     )
 
 
 def test_the_next_batch_is_judged_by_the_one_before() -> None:
     found = opening([row(0), row(1)], batch(2))
-    assert (found.judged_by_us, found.in_force_us, found.previous) == (13, 13, batch(1))
+    assert (found.judged_by_us, found.in_force_us, found.known_by) == (13, 13, (batch(1),))
     assert (found.restated, found.first_start_us) == (False, 0)
+
+
+def test_what_older_batches_have_seen_counts_where_they_ran_after_the_one_before() -> None:
+    again = replace(row(0, revision=1), started_at_us=9)
+    found = opening([row(0), row(1), row(2), again], batch(3))
+    assert found.known_by == (batch(2), batch(0))
+    since = replace(row(2, revision=1), started_at_us=10)
+    assert opening([row(0), row(1), row(2), again, since], batch(3)).known_by == (batch(2),)
+
+
+def test_timers_were_looked_at_by_the_newest_batch_that_ran_in_its_turn() -> None:
+    again = replace(row(1, revision=1), started_at_us=7)
+    assert opening([row(0), row(1), again], batch(2)).in_turn_end_us == 2 * DAY
+    #  0 1 2  and then [1, 4) in the place of 1 and 2
+    wide = replace(row(1), batch=Interval(DAY, 4 * DAY), started_at_us=8)
+    covered = [replace(row(day), status="abandoned") for day in (1, 2)]
+    assert opening([row(0), *covered, wide], batch(4)).in_turn_end_us == DAY
+    older = replace(row(0), started_at_us=9)
+    assert opening([row(1), row(2), older], batch(3)).in_turn_end_us == 3 * DAY
+
+
+def test_the_next_batch_is_as_it_last_ran() -> None:
+    again = row(2, revision=1, watermark=150)
+    assert opening([row(1), row(2), again, row(3)], batch(1)).ceiling_us == 150
+
+
+def test_an_unfinished_batch_may_take_the_place_of_those_that_it_did_when_it_was_opened() -> None:
+    whole = replace(row(0, "failed"), batch=Interval(0, 2 * DAY))
+    found = opening([row(0), row(1), whole], whole.batch)
+    assert found.covered == (batch(0), batch(1))
 
 
 @pytest.mark.parametrize("status", ["running", "stopped", "failed"])

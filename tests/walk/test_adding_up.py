@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from pyspark.sql import SparkSession
 from pipelines.errors import RunAgain
 from pipelines.intervals import Interval
 from pipelines.spec import load
-from pipelines.stages import Request, Site, run_stage
+from pipelines.stages import Request, Site, publishing, run_batch, run_stage
 from pipelines.stages.adding_up import LAW, hold_to_panes
 from pipelines.stages.running import open_batch
 from pipelines.stages.site import Work
@@ -30,15 +31,8 @@ AT, INSTANT = [3, 7, 32_503_680_000_000_000], pa.timestamp("us", tz="UTC")
 
 
 def test_windows_that_differ_from_their_panes_stop_the_run(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "dags").mkdir()
-    (tmp_path / "dags" / "counted.yml").write_text(SPEC)
-    rows = {
-        "user": pa.array(["ann", "bob", "ann"]),
-        "at": pa.array(AT, INSTANT),
-        "came": pa.array([1, 2, 3], INSTANT),
-    }
-    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
-    site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "counted.yml", home=tmp_path))
+    site = site_of(spark, tmp_path)
+    write(tmp_path, came=[1, 2, 3])
     request = Request(batch=Interval(0, 100), final=True)
     for stage in ("accumulate", "combine", "finalise"):
         run_stage(site, request, stage=stage, source="main" if stage == "accumulate" else None)
@@ -50,6 +44,61 @@ def test_windows_that_differ_from_their_panes_stop_the_run(spark: SparkSession, 
 
     run_stage(site, request, stage="publish")
     assert verdicts(tmp_path) == [(True, "0 of 3 windows differ")]
+
+
+@pytest.mark.slow
+def test_what_was_cut_off_while_it_published_is_undone_when_it_runs_again_with_less(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = site_of(spark, tmp_path, panes=", panes: {early: each batch}")
+    # The second event of ann, in the window of her first, and that of bob come in the second batch.
+    write(tmp_path, came=[1, 101, 102], users=["ann", "ann", "bob"])
+    list(run_batch(site, Request(batch=Interval(0, 100))))
+    stood, told = windows(tmp_path), panes(tmp_path)
+    assert len(told) == 1
+    with monkeypatch.context() as killed:
+        killed.setattr(publishing, "close_run", lambda *_, **__: killed_here())
+        with pytest.raises(ProcessLookupError):
+            list(run_batch(site, Request(batch=Interval(100, 200))))
+    assert len(windows(tmp_path)) == 2 and len(panes(tmp_path)) == 3
+    write(tmp_path, came=[1])
+    list(run_batch(site, Request(batch=Interval(100, 200))))
+    assert (windows(tmp_path), panes(tmp_path)) == (stood, told)
+    assert verdicts(tmp_path)[-1] == (True, "0 of 0 windows differ")
+
+
+def killed_here() -> None:
+    raise ProcessLookupError
+
+
+def site_of(spark: SparkSession, folder: Path, *, panes: str = "") -> Site:
+    (folder / "dags").mkdir()
+    (folder / "dags" / "counted.yml").write_text(SPEC.replace("10 us", f"10 us{panes}"))
+    write(folder, came=[1])
+    return Site(spark, str(folder / "store"), load(folder / "dags" / "counted.yml", home=folder))
+
+
+def write(folder: Path, *, came: list[int], users: Sequence[str] = ("ann", "bob", "ann")) -> None:
+    """The first rows, as many as there are instants at which they came."""
+    rows = {
+        "user": pa.array(users[: len(came)]),
+        "at": pa.array(AT[: len(came)], INSTANT),
+        "came": pa.array(came, INSTANT),
+    }
+    pq.write_table(pa.table(rows), folder / "rows.parquet")
+
+
+def windows(folder: Path) -> list[tuple[object, ...]]:
+    return told_by(folder, "windows")
+
+
+def panes(folder: Path) -> list[tuple[object, ...]]:
+    return told_by(folder, "panes")
+
+
+def told_by(folder: Path, table: str) -> list[tuple[object, ...]]:
+    rows = DeltaTable(folder / "store" / "counted" / table).to_pyarrow_table().to_pylist()
+    return sorted((row["user"], row["window_start"], row["times"], row["batch_start"]) for row in rows)
 
 
 def verdicts(folder: Path) -> list[tuple[bool, str]]:

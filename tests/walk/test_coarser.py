@@ -71,6 +71,7 @@ def adds_up(stand: Fine) -> bool:
     return found == wanted and lengths <= {COARSER_US}
 
 
+@pytest.mark.slow
 def test_a_window_whose_middle_is_coarse_equals_the_oracle(spark: SparkSession, tmp_path: Path) -> None:
     case = Case(pipeline=PIPELINE, devices=False, events=events(), batches=batches())
     stand, walk = Fine(spark, tmp_path, case), Walk(pipeline=PIPELINE)

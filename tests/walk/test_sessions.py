@@ -123,3 +123,29 @@ def test_a_published_session_that_has_closed_is_retracted_when_the_one_it_grew_i
     }
     windows = DeltaTable(tmp_path / "store" / "clicks" / "windows").to_pyarrow_table().to_pylist()
     assert sorted((row["user"], row["total"]) for row in windows) == [("ann", 125), ("bob", 1)]
+
+
+@pytest.mark.slow
+def test_what_a_closed_session_took_in_while_lateness_was_ignored_leaves_it_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    clicks = [("ann", 1, 10, 10), ("bob", 2, 90, 90), ("ann", 4, 15, 110), ("bob", 8, 190, 191)]
+    spec = SPEC.replace("allowed_lateness: 60 s", "allowed_lateness: 0 s")
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    first, second = (Interval(start * SECOND, (start + 100) * SECOND) for start in (0, 100))
+    for batch in (first, second):
+        list(run_batch(site, Request(batch=batch)))
+    strict = standing_windows(tmp_path / "store")
+    assert ("ann", 10, 20, 1) in strict
+    list(run_batch(site, Request(batch=second, ignore_lateness=True)))
+    assert ("ann", 10, 25, 5) in standing_windows(tmp_path / "store")
+    list(run_batch(site, Request(batch=second)))
+    assert standing_windows(tmp_path / "store") == strict
+
+
+def standing_windows(store: Path) -> list[tuple[str, int, int, int]]:
+    rows = DeltaTable(store / "clicks" / "windows").to_pyarrow_table().to_pylist()
+    return sorted(
+        (row["user"], int(row["window_start"].timestamp()), int(row["window_end"].timestamp()), row["total"])
+        for row in rows
+    )

@@ -139,6 +139,12 @@ def test_what_a_batch_that_was_killed_or_given_up_had_done_is_not_gone_on_with(
     with pytest.raises(CorrectTheCall, match="the stage accumulate has not run"):
         run(site, "combine")
     assert Stored(site_root(tmp_path)).rows("runs") == []
+    for stage in ("accumulate", "combine", "accumulate"):
+        run(site, stage)
+    with pytest.raises(
+        CorrectTheCall, match=r"the stage combine has not run, .* a stage before it was run again"
+    ):
+        run(site, "finalise")
     list(run_batch(site, FIRST))
     stored = Stored(site_root(tmp_path))
     assert sum(row["event_count"] for row in stored.rows("partial_frames")) == ROWS
