@@ -32,19 +32,13 @@ def data_interval(run_type: str, start: datetime | None, *, end: datetime | None
     return Interval(to_us(start), to_us(end))
 
 
-def batch_of(
-    wishes: Wishes, interval: Interval | None, *, pipeline: Pipeline, following: Callable[[], Interval]
-) -> Interval:
+def batch_of(wishes: Wishes, interval: Interval | None, *, following: Callable[[], Interval]) -> Interval:
     """The batch of a run; `following` says which is the next by the ledger."""
-    if wishes.batch is not None:
-        return wishes.batch
-    if interval is not None:
-        return on_schedule(interval, pipeline)
-    return following()
+    return wishes.batch or interval or following()
 
 
 def on_schedule(interval: Interval, pipeline: Pipeline) -> Interval:
-    """The interval moved back onto the grid of batches that begins at `schedule.start`.
+    """An interval of the spec's own schedule, moved back onto the grid of batches that begins at its start.
 
     Airflow counts intervals from 1970 when it skips to the latest, and from any `--from-date` in a
     backfill. Weeks that begin on another day than the batches before them would overlap these partly.

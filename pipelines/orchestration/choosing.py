@@ -15,16 +15,20 @@ from airflow.sdk import PokeReturnValue, get_current_context
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, from_us
-from pipelines.orchestration.batches import batch_of, data_interval, hand_on
+from pipelines.orchestration.batches import batch_of, data_interval, hand_on, on_schedule
 from pipelines.orchestration.params import read_wishes
 from pipelines.orchestration.waiting import obstacle
-from pipelines.spec import Pipeline, load
+from pipelines.spec import Pipeline, load, store_at
 
 log = logging.getLogger(__name__)
 
 
-def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None) -> PokeReturnValue:
-    """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`."""
+def choose_batch(
+    spec: Path, *, store: str | None, others: frozenset[str] | None, on_grid: bool
+) -> PokeReturnValue:
+    """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`;
+    `on_grid` says that the schedule is the spec's own.
+    """
     from pipelines.store.ledger_rows import next_batch, unfinished
     from pipelines.store.reader import ledger_changed, read_ledger
 
@@ -34,7 +38,9 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     wishes = read_wishes(context["params"], others=others)
     interval = data_interval(run.run_type, run.data_interval_start, end=run.data_interval_end)
     rows = read_ledger(store_of(pipeline, store), pipeline.name)
-    batch = batch_of(wishes, interval, pipeline=pipeline, following=lambda: ended(next_batch(rows, pipeline)))
+    if interval is not None and on_grid:
+        interval = on_schedule(interval, pipeline)
+    batch = batch_of(wishes, interval, following=lambda: ended(next_batch(rows, pipeline)))
     earlier = context["ti"].get_previous_dagrun(state="running") if interval is not None else None
     found = obstacle(
         batch,
@@ -68,8 +74,7 @@ def store_of(pipeline: Pipeline, store: str | None) -> str:
     It cannot start where the process was started: the processes of Airflow and of Spark have folders of
     their own.
     """
-    named = store or os.environ.get("SASH_STORE") or "var/store"
-    return named if "://" in named else str(pipeline.home / named)
+    return store_at(store or os.environ.get("SASH_STORE") or "var/store", pipeline.home)
 
 
 def waited(since: datetime | None, changed: datetime | None) -> timedelta:

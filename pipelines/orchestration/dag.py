@@ -32,10 +32,15 @@ def windowed_dag(
     defaults = {**stage_defaults(), **_mapping(dag_kwargs.pop("default_args", None))}
     others = frozenset(params) - set(FIELDS)
     settings = {**_settings(pipeline), **dag_kwargs, "params": params, "default_args": defaults}
+    tasks = BatchTasks(
+        spec=pipeline.path,
+        store=store,
+        spark_conn_id=spark_conn_id,
+        others=others,
+        on_grid="schedule" not in dag_kwargs,
+    )
     with DAG(**settings) as dag:
-        stage_tasks(
-            pipeline, BatchTasks(spec=pipeline.path, store=store, spark_conn_id=spark_conn_id, others=others)
-        )
+        stage_tasks(pipeline, tasks)
     return dag
 
 

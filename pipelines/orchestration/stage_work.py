@@ -13,7 +13,7 @@ from airflow.sdk.log import mask_secret
 
 from pipelines.orchestration.batches import Chosen, taken
 from pipelines.session import connect_server_command, connect_server_environment, open_session
-from pipelines.spec import Pipeline, secrets_in, secrets_of
+from pipelines.spec import Pipeline, find_modules_beside, secrets_in, secrets_of
 from pipelines.stages import Request, Site, open_batch, run_stage
 
 __all__ = ["at_work", "launch", "open_batch", "run_stage"]
@@ -28,6 +28,7 @@ def at_work(
     request = Request(
         batch=batch, watermark_us=wishes.watermark_us, final=wishes.final, replace=wishes.replace
     )
+    find_modules_beside(pipeline)
     for secret in (*secrets_of(pipeline), *secrets_in(address)):
         mask_secret(secret)
     spark = open_session(address)

@@ -32,17 +32,18 @@ Told = dict[str, str | int | bool | None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTasks:
     """The tasks of one spec. `store` and `spark_conn_id` as in `windowed_dag`, `others` as in
-    `read_wishes`.
+    `read_wishes`, `on_grid` as in `choose_batch`.
     """
 
     spec: Path
     store: str | None = None
     spark_conn_id: str | None = None
     others: frozenset[str] | None = None
+    on_grid: bool = False
 
     def choose_batch(self) -> PokeReturnValue:
         """Which batch this run is for, once it may begin."""
-        return choosing.choose_batch(self.spec, store=self.store, others=self.others)
+        return choosing.choose_batch(self.spec, store=self.store, others=self.others, on_grid=self.on_grid)
 
     def open_batch(self, chosen: Chosen) -> Told:
         """Start Spark, unless one is configured, and open the batch in the ledger or take it over."""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 from airflow.sdk import DAG, task
 
+from pipelines.errors import CorrectTheSpec
 from pipelines.orchestration.choosing import store_of
 from pipelines.orchestration.group import beside_caller
 from pipelines.spec import load
+from pipelines.spec.yaml import read_yaml
+
+PROOF = frozenset({"aggregates", "windows"})
+"""What only a spec has."""
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +40,19 @@ def upkeep_dag(
 
 
 def find_specs(folder: str) -> list[str]:
-    """The specs of a folder."""
-    return sorted(str(path) for path in Path(folder).glob("*.y*ml"))
+    """The specs of a folder, also such as have mistakes; other YAML files are let be."""
+    return sorted(str(path) for path in Path(folder).glob("*.y*ml") if _may_be_spec(path))
+
+
+def _may_be_spec(path: Path) -> bool:
+    try:
+        document = read_yaml(path).value
+    except CorrectTheSpec:
+        return True
+    found = isinstance(document, Mapping) and not PROOF.isdisjoint(document)
+    if not found:
+        log.info("%s has none of %s: it is no spec", path, ", ".join(sorted(PROOF)))
+    return found
 
 
 def maintain(spec: str, store: str | None) -> dict[str, int]:

@@ -31,17 +31,17 @@ def pipeline(spec: Path) -> Pipeline:
     return load(spec)
 
 
-def test_params_win_over_the_data_interval(pipeline: Pipeline) -> None:
+def test_params_win_over_the_data_interval() -> None:
     wishes = Wishes(batch=days(1, 3))
-    assert batch_of(wishes, days(5, 6), pipeline=pipeline, following=lambda: days(8, 9)) == days(1, 3)
+    assert batch_of(wishes, days(5, 6), following=lambda: days(8, 9)) == days(1, 3)
 
 
-def test_the_data_interval_wins_over_the_ledger(pipeline: Pipeline) -> None:
-    assert batch_of(Wishes(), days(5, 6), pipeline=pipeline, following=lambda: days(8, 9)) == days(5, 6)
+def test_the_data_interval_wins_over_the_ledger() -> None:
+    assert batch_of(Wishes(), days(5, 6), following=lambda: days(8, 9)) == days(5, 6)
 
 
-def test_with_neither_it_is_the_next_by_the_ledger(pipeline: Pipeline) -> None:
-    assert batch_of(Wishes(), None, pipeline=pipeline, following=lambda: days(8, 9)) == days(8, 9)
+def test_with_neither_it_is_the_next_by_the_ledger() -> None:
+    assert batch_of(Wishes(), None, following=lambda: days(8, 9)) == days(8, 9)
 
 
 @pytest.mark.parametrize("run_type", ["scheduled", "backfill"])

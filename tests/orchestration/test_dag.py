@@ -99,6 +99,15 @@ def test_a_schedule_is_one_batch_after_the_other_from_its_start(spec: Path, catc
     assert dag.catchup is catchup
 
 
+@pytest.mark.parametrize(("own", "on_grid"), [({}, True), ({"schedule": "@daily"}, False)])
+def test_intervals_of_a_schedule_of_ones_own_are_batches_as_they_are(
+    own: dict[str, str], on_grid: bool, spec: Path
+) -> None:
+    more = "schedule: {start: 2013-01-01}\ntime: {batch: 7 days}\n"
+    dag = windowed_dag(write(spec, more), **own)
+    assert dag.get_task("choose_batch").python_callable.__self__.on_grid is on_grid
+
+
 def test_what_the_dag_file_says_wins_over_the_spec(spec: Path) -> None:
     dag = windowed_dag(spec, dag_id="mine", tags=["a"], default_args={"retries": 7, "owner": "me"})
     assert (dag.dag_id, dag.tags) == ("mine", {"a"})

@@ -201,6 +201,7 @@ def test_the_spark_of_a_run_ends_with_it_also_when_it_fails(airflow: Services, s
     assert left == ["always"]
 
 
+@pytest.mark.slow
 def test_once_it_is_put_right_clearing_the_failed_tasks_goes_on(airflow: Services, stopped: str) -> None:
     path = airflow.folder / "expectations" / "strict.yml"
     path.write_text(NOBODY_VISITS_A.replace("stop", "warn"))
