@@ -15,7 +15,7 @@ from pipelines.cli.written import bounds, instant
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, cut, to_us
 from pipelines.spec import Pipeline, parse_duration, parse_instant, state_fingerprint
-from pipelines.store.ledger_rows import next_batch, overlapping, unfinished
+from pipelines.store.ledger_rows import LedgerRow, next_batch, overlapping, unfinished
 from pipelines.store.opening import opening_of
 from pipelines.store.reader import read_ledger
 
@@ -75,7 +75,7 @@ def duration_of(written: str, option: str) -> int:
 
 def await_turn(pipeline: Pipeline, store: str, *, batch: Interval, replace: bool, wait: bool) -> None:
     """Return when the batch can be opened, if asked to after waiting for another; raise why it cannot."""
-    told: Interval | None = None
+    told: LedgerRow | None = None
     while True:
         rows = read_ledger(store, pipeline.name)
         try:
@@ -85,10 +85,25 @@ def await_turn(pipeline: Pipeline, store: str, *, batch: Interval, replace: bool
             other = unfinished(rows)
             if not wait or other is None:
                 raise
-            if told != other.batch:
-                told = other.batch
-                print(f"waiting: batch {other.batch} is {other.status}", file=sys.stderr)
-            time.sleep(PAUSE_SECONDS)
+            told = _pause(other, told)
+
+
+def await_quiet(pipeline: Pipeline, store: str, *, wait: bool) -> None:
+    """Return when no batch is running; at once unless asked to wait, for to empty the tables refuses then."""
+    told: LedgerRow | None = None
+    while wait:
+        other = unfinished(read_ledger(store, pipeline.name))
+        if other is None or other.status != "running":
+            return
+        told = _pause(other, told)
+
+
+def _pause(other: LedgerRow, told: LedgerRow | None) -> LedgerRow:
+    """Wait a little for a batch; say so unless that has been told."""
+    if told is None or told.batch != other.batch:
+        print(f"waiting: batch {other.batch} is {other.status}", file=sys.stderr)
+    time.sleep(PAUSE_SECONDS)
+    return other
 
 
 def described(pipeline: Pipeline, store: str, *, batch: Interval) -> str:

@@ -10,13 +10,13 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from pipelines.cli.again import again
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_turn, duration_of, instant_of
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import interrupted
 from pipelines.cli.session import session_of
-from pipelines.cli.written import bounds
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval, floor_to, to_us
 from pipelines.spec import Pipeline
@@ -37,7 +37,7 @@ def follow(arguments: Arguments) -> None:
     if pending is not None and pending.status == "running":
         raise WaitForTheBatch(
             f"batch {pending.batch} is running. If nothing runs it any more, run it again: "
-            f"`sash run {arguments.spec} {bounds(pending.batch)}`"
+            f"{again(arguments, pipeline, pending=pending)}"
         )
     if pending is not None:
         _run(arguments, site, batch=pending.batch)

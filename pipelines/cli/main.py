@@ -17,8 +17,6 @@ from pipelines.cli.told import told
 from pipelines.errors import SashError
 from pipelines.spec import hide, load, secrets_of
 
-INTERRUPTED = 130
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process, unless one is given) and return its exit code."""
@@ -33,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt as error:
         _tell(told(error) if str(error) else "interrupted", words, arguments=arguments)
-        return INTERRUPTED
+        return SashError.exit_code
     except SashError as error:
         _tell(told(error), words, arguments=arguments)
         return error.exit_code

@@ -138,7 +138,8 @@ still at work for it can write nothing any more. Its row stays in the ledger, as
 REPLAY = Page(
     summary="takes in late events, or sends quarantined rows through again",
     description="""Runs batches again: those that have late events, judging none of their events late, or
-those that have quarantined rows, once the spec, the expectations or the files are right.
+those that have quarantined rows, once the spec, the expectations or the files are right, and
+those in which a row arrives that had no time before.
 Each is a restatement: only windows that change are published again.
 
 --from and --to leave out batches that are not inside.""",

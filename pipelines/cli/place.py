@@ -7,40 +7,28 @@ they are started; `--store` is a path like any other in a shell.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from pipelines.cli.arguments import Arguments
-from pipelines.spec import Pipeline, load
+from pipelines.spec import Pipeline, find_modules_beside, load, store_at
 
 DEFAULT_STORE = "var/store"
 
 
 def pipeline_of(arguments: Arguments) -> Pipeline:
-    """The pipeline of the spec that is named.
-
-    Modules of the spec's own operations and windows are found beside it, as Airflow finds them.
-    """
+    """The pipeline of the spec that is named; modules of its own operations and windows lie beside it."""
     pipeline = load(Path(arguments.spec))
-    folder = str(pipeline.path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    find_modules_beside(pipeline)
     return pipeline
 
 
 def store_of(arguments: Arguments, pipeline: Pipeline) -> str:
     """The store's absolute path, or its URI."""
     if arguments.store:
-        return _at(arguments.store, Path.cwd())
-    return _at(os.environ.get("SASH_STORE") or DEFAULT_STORE, pipeline.home)
+        return store_at(arguments.store, Path.cwd())
+    return store_at(os.environ.get("SASH_STORE") or DEFAULT_STORE, pipeline.home)
 
 
 def folder_of(arguments: Arguments, pipeline: Pipeline) -> str:
     """Where the pipeline's tables lie."""
     return f"{store_of(arguments, pipeline)}/{pipeline.name}"
-
-
-def _at(store: str, start: Path) -> str:
-    if "://" in store:
-        return store.rstrip("/")
-    return str((start / Path(store).expanduser()).resolve())

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import interval_of
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import carry_out
-from pipelines.intervals import show_instant
+from pipelines.cli.session import session_of
+from pipelines.ingest.events import HAS_NO_EVENT_TIME, IS_UNREADABLE
+from pipelines.intervals import Interval, show_instant
 from pipelines.spec import Pipeline
-from pipelines.stages import Request
+from pipelines.stages import Request, Site
+from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.site import folder_of
-from pipelines.store.ledger_rows import newest
-from pipelines.store.reader import read_ledger, rows_by_batch
+from pipelines.store.ledger_rows import newest, standing
+from pipelines.store.reader import count_rows, read_ledger, rows_by_batch
 from pipelines.store.retention import whole_from_us
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
+WITHOUT_TIME = f"array_has(rules, '{IS_UNREADABLE}') OR array_has(rules, '{HAS_NO_EVENT_TIME}')"
+"""Rows that may stand in another batch than the one in which they arrived."""
 
 
 def replay(arguments: Arguments) -> None:
@@ -26,21 +33,44 @@ def replay(arguments: Arguments) -> None:
     found = rows_by_batch(store, pipeline.name, table=table)
     kept_us = _kept_from_us(pipeline, store)
     beyond = [batch for batch in found if kept_us is not None and batch.end_us <= kept_us]
-    wanted = {
-        batch: rows
-        for batch, rows in found.items()
-        if batch not in beyond and (inside is None or inside.covers(batch))
-    }
+
+    def may_run(batch: Interval) -> bool:
+        is_kept = kept_us is None or batch.end_us > kept_us
+        return is_kept and (inside is None or inside.covers(batch))
+
+    wanted = {batch: rows for batch, rows in found.items() if may_run(batch)}
     if beyond and kept_us is not None:
         print(f"left out: {len(beyond):,} older than what `retention` keeps, from {show_instant(kept_us)} on")
     if not wanted:
         where = "" if inside is None else f" of batches in {inside}"
         print(f"nothing to replay: {table} holds no rows{where}")
         return
-    batches = f"{len(wanted):,} batch{'' if len(wanted) == 1 else 'es'}"
-    print(f"{table}: {sum(wanted.values()):,} rows, of {batches} that run again", flush=True)
-    requests = [Request(batch=batch, ignore_lateness=arguments.what == "late") for batch in sorted(wanted)]
+    print(f"{table}: {sum(wanted.values()):,} rows, of {_batches(wanted)} that run again", flush=True)
+    more = [] if arguments.what == "late" else _that_count_more(arguments, pipeline, store=store, found=found)
+    more = [batch for batch in more if may_run(batch)]
+    if more:
+        print(f"rows that had no time arrive in {_batches(more)} more, which run again too", flush=True)
+    requests = [
+        Request(batch=batch, ignore_lateness=arguments.what == "late") for batch in sorted([*wanted, *more])
+    ]
     carry_out(arguments, pipeline, store=store, requests=requests)
+
+
+def _batches(batches: Collection[Interval]) -> str:
+    return f"{len(batches):,} batch{'' if len(batches) == 1 else 'es'}"
+
+
+def _that_count_more(
+    arguments: Arguments, pipeline: Pipeline, *, store: str, found: Collection[Interval]
+) -> list[Interval]:
+    """Batches without quarantined rows that read what others quarantined, and count other rows now."""
+    if not count_rows(store, pipeline.name, table="quarantine", where=WITHOUT_TIME):
+        return []
+    rows = {it.batch: it for it in standing(read_ledger(store, pipeline.name)) if it.status == "published"}
+    others = [batch for batch in rows if batch not in found]
+    near = reading_beside(pipeline, found, others=others)
+    ingested = {batch: rows[batch].ingested or 0 for batch in near}
+    return claiming(Site(session_of(arguments), store, pipeline), ingested) if near else []
 
 
 def _kept_from_us(pipeline: Pipeline, store: str) -> int | None:

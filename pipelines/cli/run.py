@@ -9,8 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from pipelines.cli.again import FLAGS, run_again
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import (
+    await_quiet,
     await_turn,
     batches_of,
     confirm_final,
@@ -24,7 +26,7 @@ from pipelines.cli.progress import progress
 from pipelines.cli.session import session_of
 from pipelines.cli.steps import steps_of
 from pipelines.cli.told import Interrupted
-from pipelines.cli.written import bounds, instant
+from pipelines.cli.written import instant
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
@@ -47,6 +49,7 @@ def run(arguments: Arguments) -> None:
         if arguments.since is None:
             raise CorrectTheCall("--rebuild begins anew: say from where to where, with --from and --to")
         confirm_rebuild(pipeline, yes=arguments.yes)
+        await_quiet(pipeline, store, wait=arguments.wait)
         empty_tables(Site(session_of(arguments), store, pipeline))
     carry_out(arguments, pipeline, store=store, requests=requests)
 
@@ -96,19 +99,15 @@ def interrupted(arguments: Arguments, batch: Interval) -> Interrupted:
     """
     until = getattr(arguments, "until", None)
     is_last = until is None or instant_of(until, "--to") == batch.end_us
-    place = f" --store {arguments.store}" if arguments.store else ""
-    flags = "".join(
-        f" --{name.replace('_', '-')}"
-        for name in ("final", "replace", "ignore_lateness")
-        if getattr(arguments, name, False) and (is_last or name != "final")
-    )
-    if is_last and getattr(arguments, "watermark", None) is not None:
-        flags += f" --watermark {arguments.watermark}"
+    wishes = {name: 1 for name in FLAGS if getattr(arguments, name, False) and (is_last or name != "final")}
+    watermark = getattr(arguments, "watermark", None)
+    if is_last and watermark is not None:
+        wishes["watermark_us"] = instant_of(watermark, "--watermark")
     if getattr(arguments, "what", None) == "late":
-        flags += " --ignore-lateness"
+        wishes["ignore_lateness"] = 1
     return Interrupted(
         f"interrupted; batch {batch} is unfinished, and other batches wait for it. Nothing needs "
-        f"repair: run it again with `sash run {arguments.spec} {bounds(batch)}{flags}{place}`"
+        f"repair: run it again with {run_again(arguments, batch, wishes=wishes)}"
     )
 
 

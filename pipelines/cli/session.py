@@ -7,6 +7,8 @@ talks to its JVM from within whatever it was saying to it, which ends in traceba
 from __future__ import annotations
 
 import logging
+import os
+import re
 import signal
 import threading
 
@@ -14,13 +16,23 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from pipelines.cli.arguments import Arguments
+from pipelines.errors import CorrectTheCall
 from pipelines.session import open_session
 
 RAISED_ANYWAY = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
+ADDRESS = re.compile(r"local(\[.*\])?|yarn|(spark|k8s|sc)://.+")
+
+
 def session_of(arguments: Arguments) -> SparkSession:
     """The session at `--spark`, else at SASH_SPARK, else on this machine."""
+    address = arguments.spark or os.environ.get("SASH_SPARK")
+    if address and not ADDRESS.fullmatch(address):
+        raise CorrectTheCall(
+            f"{'--spark' if arguments.spark else 'SASH_SPARK'}: found `{address}`; allowed is a master like "
+            "local[2], yarn, spark://… or k8s://…, or the address of a Connect server, sc://…"
+        )
     for name in RAISED_ANYWAY:
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
     spark = open_session(arguments.spark)

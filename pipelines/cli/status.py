@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pipelines.cli.again import again, place_of
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.place import folder_of, pipeline_of, store_of
 from pipelines.cli.substreams import substreams
-from pipelines.cli.written import Value, bounds, indented, instant, table
+from pipelines.cli.written import Value, indented, instant, table
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline, changes_between, show_duration, state_fingerprint
@@ -26,11 +27,13 @@ def status(arguments: Arguments) -> None:
     store = store_of(arguments, pipeline)
     rows = read_ledger(store, pipeline.name)
     print(f"{pipeline.name}, in {folder_of(arguments, pipeline)}")
-    for section in _sections(arguments.spec, pipeline, store=store, rows=rows):
+    for section in _sections(arguments, pipeline, store=store, rows=rows):
         print(f"\n{section}")
 
 
-def _sections(spec: str, pipeline: Pipeline, *, store: str, rows: Sequence[LedgerRow]) -> Iterator[str]:
+def _sections(
+    arguments: Arguments, pipeline: Pipeline, *, store: str, rows: Sequence[LedgerRow]
+) -> Iterator[str]:
     batches = standing(rows)
     # While a batch is restated, what it published before is in force.
     published = standing([row for row in rows if row.status == "published"])
@@ -41,7 +44,7 @@ def _sections(spec: str, pipeline: Pipeline, *, store: str, rows: Sequence[Ledge
         yield _watermark(published[-1])
         yield substreams(pipeline, store, batch=published[-1].batch)
         yield from _other_spec(pipeline, published[-1])
-    yield _what_to_do(spec, pipeline, rows=rows)
+    yield _what_to_do(arguments, pipeline, rows=rows)
 
 
 def _ledger(batches: Sequence[LedgerRow]) -> str:
@@ -101,31 +104,32 @@ def _other_spec(pipeline: Pipeline, row: LedgerRow) -> Iterator[str]:
         )
 
 
-def _what_to_do(spec: str, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> str:
+def _what_to_do(arguments: Arguments, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> str:
     pending = unfinished(rows)
     if pending is None:
-        return _next(spec, pipeline, rows=rows)
-    again = f"`sash run {spec} {bounds(pending.batch)}`"
+        return _next(arguments, pipeline, rows=rows)
+    command = again(arguments, pipeline, pending=pending)
     match pending.status:
         case "running":
             told = (
                 f"is running since {instant(pending.started_at_us)}. If nothing runs "
-                f"it any more, run it again: {again}"
+                f"it any more, run it again: {command}"
             )
         case "stopped":
             failed = f"NOT success AND batch_start = '{instant(pending.batch.start_us)}'"
             told = (
-                f'was stopped by a check: `sash show {spec} checks --where "{failed}"` tells '
-                f"which. Correct the data or the expectation, then run it again: {again}"
+                f'was stopped by a check: `sash show {arguments.spec} checks --where "{failed}"'
+                f"{place_of(arguments)}` tells which. Correct the data or the expectation, then run it "
+                f"again: {command}"
             )
         case _:
-            told = f"has failed; what it wrote needs no repair. Run it again: {again}"
+            told = f"has failed; what it wrote needs no repair. Run it again: {command}"
     return f"Unfinished: batch {pending.batch} {told}. Other batches wait for it."
 
 
-def _next(spec: str, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> str:
+def _next(arguments: Arguments, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> str:
     try:
         batch = next_batch(rows, pipeline)
     except CorrectTheCall as nowhere:
         return f"Next: {nowhere}"
-    return f"Next: batch {batch}, with `sash run {spec}`"
+    return f"Next: batch {batch}, with `sash run {arguments.spec}{place_of(arguments)}`"

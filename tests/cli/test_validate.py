@@ -176,6 +176,24 @@ def test_a_column_that_no_table_can_have_is_to_be_renamed(place: Place, spark: S
     place.write_spec(("  event_time: at", '  select: {dep_time: "`dep time`"}\n  event_time: at'))
     assert place.sash("validate").code == 0
     assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-02").code == 0
+    # It has its old name no more.
+    place.write_spec(
+        ("  event_time: at", '  select: {dep_time: "`dep time`"}\n  event_time: at'),
+        ("  rides: count", '  rides: {max: "`dep time`"}'),
+    )
+    gone = place.sash("validate")
+    assert gone.code == 2 and "aggregate `rides`: max: ``dep time``: [UNRESOLVED_COLUMN" in gone.err
+
+
+def test_a_key_has_an_order(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    place.write_spec(
+        ("  event_time: at", "  select: {tags: 'map(city, fare)'}\n  event_time: at"),
+        ("key: [city]", "key: [tags]"),
+    )
+    said = place.sash("validate")
+    assert said.code == 2
+    assert "key `tags` is MAP<STRING,DOUBLE>; allowed is what has an order: no maps" in said.err
 
 
 @pytest.mark.parametrize(
