@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+Counts = Mapping[str, int]
 
-def line_of(stage: str, source: str | None, *, counts: Mapping[str, int], seconds: float) -> str:
-    """`accumulate ewr: read 2,812 rows; 2,790 accepted, 22 quarantined; wrote 401 partial frames; 3.2 s`."""
+
+def line_of(
+    stage: str, source: str | None, *, counts: Counts, seconds: float, handed_on: Counts | None = None
+) -> str:
+    """`accumulate ewr: read 2,812 rows; 2,790 accepted, 22 quarantined; wrote 401 partial frames; 3.2 s`.
+
+    `handed_on` is what the stage before wrote, where that is known.
+    """
     place = stage if source is None else f"{stage} {source}"
-    return f"{place}: {'; '.join(_told(stage, counts))}; {seconds:.1f} s"
+    told = [*_taken(stage, handed_on or {}), *_told(stage, counts)]
+    return f"{place}: {'; '.join(told)}; {seconds:.1f} s"
 
 
-def _told(stage: str, counts: Mapping[str, int]) -> list[str]:
+def _taken(stage: str, handed_on: Counts) -> list[str]:
+    match stage:
+        case "combine" if partials := _these(handed_on, "partial frame", "partial session"):
+            return [f"read {partials}"]
+        case "finalise" if states := _these(handed_on, "frame", "session"):
+            return [f"took up {states}"]
+        case "publish" if handed_on:
+            return [f"read {_many(sum(handed_on.values()), 'pane')}"]
+        case _:
+            return []
+
+
+def _told(stage: str, counts: Counts) -> list[str]:
     match stage:
         case "accumulate":
             fates = [f"{counts['accepted']:,} accepted"]
@@ -21,10 +41,9 @@ def _told(stage: str, counts: Mapping[str, int]) -> list[str]:
                 if counts.get(fate)
             ]
             read = f"read {_many(counts['ingested'], 'row')}"
-            return [read, ", ".join(fates), f"wrote {_partials(counts)}"]
+            return [read, ", ".join(fates), f"wrote {_these(counts, 'partial frame', 'partial session')}"]
         case "combine":
-            sessions = f" and {_many(counts['sessions'], 'session')}" if "sessions" in counts else ""
-            return [f"combined {_many(counts['frames'], 'frame')}{sessions}"]
+            return [f"wrote {_these(counts, 'frame', 'session')}"]
         case "finalise":
             timings = [f"{rows:,} {timing}" for timing, rows in sorted(counts.items())]
             return [
@@ -35,9 +54,10 @@ def _told(stage: str, counts: Mapping[str, int]) -> list[str]:
             return [f"brought {_many(counts['windows'], 'window')} up to date"]
 
 
-def _partials(counts: Mapping[str, int]) -> str:
-    kinds = [what for what in ("frame", "session") if f"partial_{what}s" in counts]
-    return " and ".join(_many(counts[f"partial_{what}s"], f"partial {what}") for what in kinds)
+def _these(counts: Counts, *kinds: str) -> str:
+    """How many of each kind, of those that are counted."""
+    found = {what: counts.get(f"{what}s".replace(" ", "_")) for what in kinds}
+    return " and ".join(_many(number, what) for what, number in found.items() if number is not None)
 
 
 def _many(number: int, what: str) -> str:

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 
 from pyspark.errors import AnalysisException
 
@@ -225,6 +227,7 @@ def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
     started = time.monotonic()
     work.warned.clear()
     accumulating = _source(work.pipeline, source) if stage == "accumulate" else None
+    handed_on = _handed_on(work, stage)
     with _marked(work), evaluated(work, source=accumulating):
         counts = _do(work, stage, source=source)
         seconds = time.monotonic() - started
@@ -233,10 +236,19 @@ def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
             done = Done(stage=stage, source=source, counts={**counts, **rules}, seconds=seconds)
             finish_stage(work.tables, work.run, done=done)
     seconds = time.monotonic() - started
-    line = line_of(stage, source=source, counts=counts, seconds=seconds)
+    line = line_of(stage, source=source, counts=counts, seconds=seconds, handed_on=handed_on)
     return Report(
         stage=stage, source=source, counts=counts, seconds=seconds, line=line, warnings=tuple(work.warned)
     )
+
+
+def _handed_on(work: Work, stage: str) -> Counter[str]:
+    """What the stage before has counted, of all sources."""
+    before = dict(pairwise(STAGES[::-1])).get(stage)
+    counts: Counter[str] = Counter()
+    for one in finished_stages(work.tables, work.run) if before else ():
+        counts.update(one.counts if one.stage == before else {})
+    return counts
 
 
 def _do(work: Work, stage: str, *, source: str | None) -> dict[str, int]:
