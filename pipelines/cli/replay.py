@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import interval_of
@@ -15,7 +15,7 @@ from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site
 from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.site import folder_of
-from pipelines.store.ledger_rows import newest, standing
+from pipelines.store.ledger_rows import LedgerRow, newest, standing
 from pipelines.store.reader import count_rows, read_ledger, rows_by_batch
 from pipelines.store.retention import whole_from_us
 
@@ -46,8 +46,11 @@ def replay(arguments: Arguments) -> None:
         print(f"nothing to replay: {table} holds no rows{where}")
         return
     print(f"{table}: {sum(wanted.values()):,} rows, of {_batches(wanted)} that run again", flush=True)
-    more = [] if arguments.what == "late" else _that_count_more(arguments, pipeline, store=store, found=found)
-    more = [batch for batch in more if may_run(batch)]
+    more: list[Interval] = []
+    if arguments.what == "quarantine":
+        rows = {row.batch: row.ingested or 0 for row in _published(pipeline, store) if may_run(row.batch)}
+        ingested = {batch: rows[batch] for batch in rows if batch not in found}
+        more = _that_count_more(arguments, pipeline, store=store, found=found, ingested=ingested)
     if more:
         print(f"rows that had no time arrive in {_batches(more)} more, which run again too", flush=True)
     requests = [
@@ -60,17 +63,24 @@ def _batches(batches: Collection[Interval]) -> str:
     return f"{len(batches):,} batch{'' if len(batches) == 1 else 'es'}"
 
 
+def _published(pipeline: Pipeline, store: str) -> list[LedgerRow]:
+    return [row for row in standing(read_ledger(store, pipeline.name)) if row.status == "published"]
+
+
 def _that_count_more(
-    arguments: Arguments, pipeline: Pipeline, *, store: str, found: Collection[Interval]
+    arguments: Arguments,
+    pipeline: Pipeline,
+    *,
+    store: str,
+    found: Collection[Interval],
+    ingested: Mapping[Interval, int],
 ) -> list[Interval]:
-    """Batches without quarantined rows that read what others quarantined, and count other rows now."""
+    """Of batches that have no such rows those that read what others quarantined, and count more now."""
     if not count_rows(store, pipeline.name, table="quarantine", where=WITHOUT_TIME):
         return []
-    rows = {it.batch: it for it in standing(read_ledger(store, pipeline.name)) if it.status == "published"}
-    others = [batch for batch in rows if batch not in found]
-    near = reading_beside(pipeline, found, others=others)
-    ingested = {batch: rows[batch].ingested or 0 for batch in near}
-    return claiming(Site(session_of(arguments), store, pipeline), ingested) if near else []
+    near = reading_beside(pipeline, found, others=ingested)
+    site = Site(session_of(arguments), store, pipeline) if near else None
+    return [] if site is None else claiming(site, {batch: ingested[batch] for batch in near})
 
 
 def _kept_from_us(pipeline: Pipeline, store: str) -> int | None:

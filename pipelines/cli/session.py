@@ -22,7 +22,7 @@ from pipelines.session import open_session
 RAISED_ANYWAY = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
-ADDRESS = re.compile(r"local(\[.*\])?|yarn|(spark|k8s|sc)://.+")
+ADDRESS = re.compile(r"local(-cluster)?(\[.*\])?|yarn|(spark|k8s|sc)://.+")
 
 
 def session_of(arguments: Arguments) -> SparkSession:

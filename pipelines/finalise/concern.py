@@ -7,7 +7,7 @@ A window without data does not exist, so ends alone do not publish anything.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -25,7 +25,9 @@ class Concern:
     end ≤ due_after_us`; of these, and of those not due, only windows that the batch touched have news,
     unless triggers hold news back. Closing in this batch: `closed_before_us < end ≤ close_until_us`. `None`
     for a bound: there is no such watermark, or a restatement, for which nothing is closed. `coarser_us` is
-    the length of the coarser frames that there are, if any.
+    the length of the coarser frames that there are, if any. Of windows that end at `whole_after_us` or before
+    some frames are gone, and none of them is published. `was_early`: some may have been published before they
+    are due, by another spec, and are to be corrected.
     """
 
     window: Window
@@ -35,11 +37,13 @@ class Concern:
     closed_before_us: int | None = None
     close_until_us: int | None = None
     coarser_us: int | None = None
+    whole_after_us: int | None = None
+    was_early: bool = False
 
     @property
     def is_early(self) -> bool:
         """Whether windows may be published before they are due."""
-        return self.window.panes.early is not None
+        return self.was_early or self.window.panes.early is not None
 
     @property
     def closing(self) -> Interval | None:
@@ -50,6 +54,18 @@ class Concern:
         after_us = EARLIEST_US if self.closed_before_us is None else max(EARLIEST_US, self.closed_before_us)
         until_us = min(until_us, self.due_after_us)
         return Interval(after_us + 1, until_us + 1) if after_us < until_us else None
+
+    def whole_from(self, kept_us: int) -> Concern:
+        """The same about windows alone whose frames are all there, where they are kept from an instant on."""
+        match self.window.shape:
+            case Sliding(size_us=size_us):
+                # One that starts there is whole.
+                after_us = kept_us + size_us - 1
+            case Cumulate(size_us=size_us, offset_us=offset_us):
+                after_us = offset_us - floor_to(offset_us - kept_us, size_us)
+            case _:
+                after_us = kept_us
+        return replace(self, whole_after_us=after_us)
 
     @property
     def size_us(self) -> int:
@@ -128,11 +144,11 @@ def timing(end_us: Column, concern: Concern) -> Column:
     not due that may be published; else null.
     """
     told = F.when(is_due(end_us, concern), F.lit("ON_TIME")).when(is_open(end_us, concern), F.lit("LATE"))
-    if not concern.is_early:
-        return told
-    if concern.due_until_us is None:
-        return told.otherwise(F.lit("EARLY"))
-    return told.when(_reached(end_us, concern) > F.lit(concern.due_until_us), F.lit("EARLY"))
+    if concern.is_early and concern.due_until_us is None:
+        told = told.otherwise(F.lit("EARLY"))
+    elif concern.is_early:
+        told = told.when(_reached(end_us, concern) > F.lit(concern.due_until_us), F.lit("EARLY"))
+    return told if concern.whole_after_us is None else F.when(end_us > F.lit(concern.whole_after_us), told)
 
 
 def is_closing(end_us: Column, concern: Concern) -> Column:

@@ -50,6 +50,9 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
     rows = _load_found(spark, source, paths=there) if there else None
     if rows is not None:
         return rows
+    empty = tuple(path for path in paths if source.schema is not None and _exists(path))
+    if empty:
+        return _load(spark, source, paths=empty)
     if not PLACE.search(source.path):
         raise CorrectTheSpec(
             f"source `{source.name}`", (f"there is no file at {paths[0]}; put one there or correct `path`",)
@@ -97,6 +100,11 @@ def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> in
 def is_there(path: str) -> bool:
     """Whether a local path or glob finds a file. Of others Spark tells when reading."""
     return _only_spark_tells(path) or any(map(_holds_a_file, Path("/").glob(path.lstrip("/"))))
+
+
+def _exists(path: str) -> bool:
+    """Whether there is a local folder, be it empty."""
+    return not _only_spark_tells(path) and any(Path("/").glob(path.lstrip("/")))
 
 
 def _only_spark_tells(path: str) -> bool:

@@ -211,9 +211,12 @@ def _kinds(rows: DataFrame, asked: Sequence[Asked]) -> list[DataType]:
 
 
 def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> Iterator[str]:
-    ids = [name for source in pipeline.sources if source.event_id for name in source.event_id.of]
-    for what, name in [*[("key", name) for name in pipeline.key], *[("event_id", name) for name in ids]]:
-        types = {schema[name]: source for source, schema in schemas.items() if name in schema}
+    ids = {source.name: source.event_id.of if source.event_id else () for source in pipeline.sources}
+    asked = [("key", name, set(schemas)) for name in pipeline.key]
+    for name in sorted({name for names in ids.values() for name in names}):
+        asked.append(("event_id", name, {source for source, names in ids.items() if name in names}))
+    for what, name, sources in asked:
+        types = {schema[name]: it for it, schema in schemas.items() if it in sources and name in schema}
         if len(types) > 1:
             listed = ", ".join(f"{kind} in `{source}`" for kind, source in sorted(types.items()))
             yield f"{what} `{name}` is {listed}; allowed is one type in all sources: cast it in `select`"

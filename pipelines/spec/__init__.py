@@ -35,7 +35,7 @@ from pipelines.spec.model import (
 )
 from pipelines.spec.modules import find_modules_beside
 from pipelines.spec.parse import load
-from pipelines.spec.paths import expand_paths, is_uri, store_at
+from pipelines.spec.paths import expand_paths, is_uri, shares_files, store_at
 from pipelines.spec.secret_values import hide, secrets_in, secrets_of
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "parse_instant",
     "secrets_in",
     "secrets_of",
+    "shares_files",
     "show_duration",
     "state_fingerprint",
     "store_at",

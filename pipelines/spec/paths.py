@@ -7,7 +7,7 @@ the path; `{to:…}` is the batch's end. All else, globs too, stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -58,6 +58,25 @@ def expand_paths(path: str, batch: Interval) -> tuple[str, ...]:
         )
     instants = range(first_us, batch.end_us, step_us)
     return tuple(dict.fromkeys(_fill(filled, "from", instant=from_us(at_us)) for at_us in instants))
+
+
+def shares_files(path: str | None, batch: Interval, *, batches: Collection[Interval]) -> bool:
+    """Whether a batch reads by a path what one of others reads by it too.
+
+    Of what has no path, or no place for time in it, all read all.
+    """
+    if path is None or not PLACEHOLDER.search(path):
+        return bool(batches)
+    mine = _paths(path, batch)
+    return any(not mine.isdisjoint(_paths(path, other)) for other in batches)
+
+
+def _paths(path: str, batch: Interval) -> frozenset[str]:
+    """The paths of a batch; none where they are too many, for then it has been read by another path."""
+    try:
+        return frozenset(expand_paths(path, batch))
+    except CorrectTheCall:
+        return frozenset()
 
 
 def is_uri(path: str) -> bool:

@@ -53,8 +53,9 @@ def read_sources(document: Fields, times: SourceTimes, *, problems: Problems) ->
 
 def _read(fields: Fields, name: str, *, times: SourceTimes) -> Source | None:
     before = len(fields.problems)
-    # Spark knows formats in any case.
-    format_ = (fields.text("format", required=True) or "").lower()
+    # Spark knows its formats in any case, but classes by their names.
+    format_ = fields.text("format", required=True) or ""
+    format_ = format_ if "." in format_ else format_.lower()
     path = _path(fields, format_)
     schema = fields.text("schema")
     if schema is None and format_ in TEXT_FORMATS:

@@ -7,6 +7,7 @@ batch is still unfinished: it may be abandoned again, or run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import get_args
 
 from pipelines.checks import Stage
@@ -14,8 +15,8 @@ from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import LAW
-from pipelines.store.attempts import versions_before
-from pipelines.store.history import restore
+from pipelines.store.attempts import first_of, read, say_versions
+from pipelines.store.history import restore, versions
 from pipelines.store.ledger import abandon_run, open_run, read_rows, void_attempts
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
@@ -41,19 +42,29 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     def opens(rows: list[LedgerRow]) -> Opening:
         return opening_of(rows, batch, fingerprint=fingerprint, replace=True)
 
+    before = _versions_before(store, pending)
     run = open_run(store, opens, fingerprint=fingerprint, stage=None, source=None)
-    before = versions_before(store, run.begun)
-    if not before:
-        raise CorrectTheCall(
-            f"batch {batch} cannot be abandoned: it does not say which versions its tables had before it "
-            "began; run it again instead"
-        )
     for table, lanes in _lanes(pipeline).items():
         # One that came with the batch was empty at first.
         restore(store, table, version=before.get(table, 0), fences=[run.fence(lane) for lane in lanes])
     void_attempts(store, run)
+    say_versions(store, None)
     abandon_run(store, run)
     return pending
+
+
+def _versions_before(store: Folder, pending: LedgerRow) -> Mapping[str, int]:
+    """The versions of the tables before the batch began. Raises `CorrectTheCall` where nobody says."""
+    first = first_of(store, pending.batch, revision=pending.revision)
+    if first is not None:
+        return first.counts
+    if any(one.is_of(pending.batch, pending.revision) for one in read(store)):
+        raise CorrectTheCall(
+            f"batch {pending.batch} cannot be abandoned: nobody has written down which versions its tables "
+            "had before it began; run it again instead"
+        )
+    # It was opened, and nothing was begun.
+    return versions(store)
 
 
 def _lanes(pipeline: Pipeline) -> dict[str, list[str]]:

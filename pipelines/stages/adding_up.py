@@ -14,7 +14,6 @@ from pipelines.errors import RunAgain
 from pipelines.stages.concerned import is_this
 from pipelines.stages.site import Work
 from pipelines.store import small
-from pipelines.store.ledger import read_rows
 from pipelines.store.reader import ask, in_microseconds
 from pipelines.store.sql import not_after, not_before, on_days_of, text
 
@@ -111,8 +110,8 @@ def _where_they_stand(work: Work, last: str) -> tuple[int, str, str]:
 
 def _looked_at(work: Work) -> list[str]:
     """All windows; but panes do not add up where the mode may have been another one before."""
-    was_changed = len({row.spec_fingerprint for row in read_rows(work.tables)}) > 1
-    return [it.name for it in work.pipeline.windows if not was_changed or it.panes.mode != "discarding"]
+    was_respelled = work.was_respelled
+    return [it.name for it in work.pipeline.windows if not was_respelled or it.panes.mode != "discarding"]
 
 
 def _discarding(work: Work) -> list[str]:

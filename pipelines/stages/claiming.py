@@ -7,7 +7,7 @@ arrival may lie in another one, which has run without it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import gcd
 
 from pyspark.sql import DataFrame
@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pipelines.ingest import read_rows, to_events
 from pipelines.ingest.events import ARRIVAL_US
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
-from pipelines.spec import Pipeline, Source, expand_paths
+from pipelines.spec import Pipeline, Source, expand_paths, shares_files
 from pipelines.stages.site import Site
 from pipelines.store.rows import from_rows
 
@@ -24,24 +24,15 @@ EVER = Interval(EARLIEST_US, LATEST_US + 1)
 
 
 def reading_beside(
-    pipeline: Pipeline, batches: Iterable[Interval], *, others: Iterable[Interval]
+    pipeline: Pipeline, batches: Collection[Interval], *, others: Iterable[Interval]
 ) -> list[Interval]:
     """Of other batches those that read, of some source, a path that one of the batches reads too."""
-    told = [source for source in pipeline.sources if source.path is not None]
-    paths = {
-        source.name: {path for batch in batches for path in expand_paths(str(source.path), batch)}
-        for source in told
-    }
-    return [
-        other
-        for other in others
-        if len(told) < len(pipeline.sources)
-        or any(not paths[it.name].isdisjoint(expand_paths(str(it.path), other)) for it in told)
-    ]
+    paths = [source.path for source in pipeline.sources]
+    return [other for other in others if any(shares_files(path, other, batches=batches) for path in paths)]
 
 
 def claiming(site: Site, ingested: Mapping[Interval, int]) -> list[Interval]:
-    """Of batches, given how many rows each has ingested, those whose arrivals hold another number of rows.
+    """Of batches, given how many rows each has ingested, those in which more rows arrive.
 
     Nothing may have been quarantined without a time in them: such rows no arrival puts there.
     """
@@ -50,7 +41,7 @@ def claiming(site: Site, ingested: Mapping[Interval, int]) -> list[Interval]:
         for batches in _reading_alike(source, ingested):
             rows = read_rows(site.spark, source, batch=batches[0], home=site.pipeline.home)
             counted.update(_arriving(to_events(rows, source, batch=EVER), batches))
-    return sorted(batch for batch, rows in ingested.items() if counted[batch] != rows)
+    return sorted(batch for batch, rows in ingested.items() if counted[batch] > rows)
 
 
 def _reading_alike(source: Source, batches: Mapping[Interval, int]) -> list[list[Interval]]:

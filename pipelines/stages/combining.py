@@ -57,6 +57,8 @@ def combine_batch(work: Work) -> Counts:
     counts = {"frames": combine_touched_frames(work, whose=whose)}
     if session_windows(work.pipeline):
         counts["sessions"] = combine_touched_sessions(work, whose=whose)
+    else:
+        pass_stage(work, "sessions", candidates=work.tables.read("sessions").where("false"))
     write_watermark(work)
     return counts
 
@@ -84,8 +86,7 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
     days = days_of(partials if makes_coarser else partials.where(whose), "frame_start")
     is_checked = bool(work.site.suite.at("frames"))
     if not days:
-        if is_checked:
-            pass_stage(work, "frames", candidates=work.tables.read("frames").where("false"))
+        pass_stage(work, "frames", candidates=work.tables.read("frames").where("false"))
         return 0
     near = partials.where(within(intervals_of(days), "frame_start")).withColumn(TOUCHED, F.expr(whose))
     frames = combine(near, work.pipeline)
@@ -96,6 +97,7 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
         frames = frames.where(TOUCHED)
     if is_checked:
         frames = frames.persist()
+    if is_checked or not work.run.is_first:
         fine = (F.col("event_count") > 0) & ~is_coarser()
         pass_stage(work, "frames", candidates=frames.where(F.col(TOUCHED) & fine).drop(TOUCHED))
     place = Place(on=(*work.pipeline.key, "grid", "frame_start", "frame_end"), days=days)

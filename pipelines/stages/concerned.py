@@ -193,14 +193,13 @@ def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
         # Where lateness is ignored closed windows too take what comes.
         restated=opening.restated or work.request.ignore_lateness,
     )
+    if opening.restated and work.was_respelled:
+        concern = replace(concern, was_early=True)
     coarser_us = grid_of(work.pipeline, window.name).coarser_us
     if coarser_us is not None and not are_new(work):
         concern = replace(concern, coarser_us=coarser_us)
-    if kept_us is None or not (is_new or opening.restated or work.request.ignore_lateness):
-        return concern
     # Of windows that reach further back some frames are gone: what was published of them stands.
-    whole_us = kept_us + concern.size_us
-    return replace(concern, open_after_us=whole_us, due_after_us=whole_us if is_new else concern.due_after_us)
+    return concern if kept_us is None else concern.whole_from(kept_us)
 
 
 def _kept_from_us(work: Work) -> int | None:

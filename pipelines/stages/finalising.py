@@ -58,7 +58,7 @@ def finalise_batch(work: Work) -> Counts:
             for group, it in zip(groups, found, strict=True)
             if group.with_news
         ]
-        last = _with_whole_values(work, last)
+        last = _with_whole_values(work, last, reach=[it.reach for it in found])
         rows = _told(work, all_states(found), last=last, news=all_news(news), publication=publication)
         if any(group.of_sessions for group in groups):
             rows = rows.persist()
@@ -67,10 +67,11 @@ def finalise_batch(work: Work) -> Counts:
                 work, rows, last=last, reaches=[it.reach for it in found], publication=publication
             )
             rows = rows.unionByName(gone)
+        rows = _of_run(work, rows)
         if work.site.suite.at("panes"):
             rows = rows.persist()
             kept.append(rows)
-            pass_stage(work, "panes", candidates=rows.where("kind = 'insert'"))
+        pass_stage(work, "panes", candidates=rows.where("kind = 'insert'"))
         return _write(work, rows)
     finally:
         # The last first: whatever is kept and made of another would be planned anew without it.
@@ -99,16 +100,19 @@ def _of_sessions_that_are_gone(
     return retracted_sessions(rows, last, present=present, pipeline=work.pipeline, publication=publication)
 
 
-def _with_whole_values(work: Work, last: DataFrame) -> DataFrame:
-    """What was last published, whole: panes of a discarding window carry no more than its news.
+def _with_whole_values(work: Work, last: DataFrame, *, reach: Sequence[str]) -> DataFrame:
+    """What was last published, whole: panes of a window that is discarding, or once was, carry no more than
+    its news.
 
     `windows` has the whole value, unless an earlier attempt at this run has changed it already: then its
     retract has.
     """
-    names = [window.name for window in work.pipeline.windows if window.panes.mode == "discarding"]
+    was_respelled, windows = work.was_respelled, work.pipeline.windows
+    names = [window.name for window in windows if was_respelled or window.panes.mode == "discarding"]
     if not names:
         return last
-    of_windows = f"window IN ({', '.join(text(name) for name in names)})"
+    near = " OR ".join(f"({it})" for it in reach)
+    of_windows = f"window IN ({', '.join(text(name) for name in names)}) AND ({near})"
     said = [aggregate.name for aggregate in work.pipeline.aggregates]
     columns = [*work.pipeline.key, *RESULT_BOUNDS, *said, "event_count"]
     stand = work.tables.read("windows").where(f"{of_windows} AND NOT ({is_this(work.run)})").select(*columns)
@@ -117,15 +121,19 @@ def _with_whole_values(work: Work, last: DataFrame) -> DataFrame:
     return with_values(last, reduce(DataFrame.unionByName, [stand, stood]), pipeline=work.pipeline)
 
 
-def _write(work: Work, rows: DataFrame) -> Counts:
-    counting = Observation()
-    timings = [F.count_if(F.col("timing") == timing).alias(timing) for timing in TIMINGS]
-    published = rows.observe(counting, *timings).select(
+def _of_run(work: Work, rows: DataFrame) -> DataFrame:
+    return rows.select(
         "*",
         F.timestamp_micros(F.lit(work.batch.start_us)).alias("batch_start"),
         F.timestamp_micros(F.lit(work.batch.end_us)).alias("batch_end"),
         F.lit(work.run.revision).alias("revision"),
     )
+
+
+def _write(work: Work, rows: DataFrame) -> Counts:
+    counting = Observation()
+    timings = [F.count_if(F.col("timing") == timing).alias(timing) for timing in TIMINGS]
+    published = rows.observe(counting, *timings)
     if work.run.is_first:
         append(work.tables, "panes", rows=published, fence=work.run.fence("panes"))
     else:

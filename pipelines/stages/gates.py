@@ -14,6 +14,7 @@ from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pipelines.checks import (
     Expectation,
@@ -89,16 +90,18 @@ def _refuse_other_rules(work: Work, counts: Mapping[str, int]) -> None:
 def pass_stage(work: Work, stage: Stage, *, candidates: DataFrame) -> None:
     """Judge the rows that a stage is about to hand on."""
     expectations = work.site.suite.at(stage)
-    if expectations:
-        _conclude(work, stage, results=validate(candidates, expectations), candidates=lambda: candidates)
+    results = validate(candidates, expectations) if expectations else []
+    _conclude(work, stage, results=results, candidates=lambda: candidates)
 
 
 def _conclude(
     work: Work, stage: Stage, *, results: Sequence[Result], candidates: Callable[[], DataFrame]
 ) -> None:
+    if results or not work.run.is_first:
+        # Also where nothing is expected any more: what an earlier attempt found does not stand.
+        _write(work, stage, results=results)
     if not results:
         return
-    _write(work, stage, results=results)
     page = build_docs(
         results,
         suite_name=f"{work.pipeline.name}.{stage}",
@@ -136,7 +139,21 @@ def _candidates(work: Work) -> DataFrame:
     for source in work.pipeline.sources:
         events = source_events(work, source, rules=rules)
         of_sources.append(events.where(passes()).select(*as_read(events)))
-    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), of_sources)
+    several = _of_several_types(of_sources)
+    alike = []
+    for rows in of_sources:
+        # As in `late_events`.
+        texts = {it: F.col(f"`{it}`").cast("string") for it in rows.columns if it.lower() in several}
+        alike.append(rows.withColumns(texts) if texts else rows)
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), alike)
+
+
+def _of_several_types(sources: Sequence[DataFrame]) -> set[str]:
+    """The columns, in small letters, that sources have in several types."""
+    kinds: dict[str, set[str]] = {}
+    for field in (field for rows in sources for field in rows.schema):
+        kinds.setdefault(field.name.lower(), set()).add(field.dataType.simpleString())
+    return {name for name, told in kinds.items() if len(told) > 1}
 
 
 def _write(work: Work, stage: Stage, *, results: Sequence[Result]) -> None:

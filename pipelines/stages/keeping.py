@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from pipelines.errors import RunAgain
 from pipelines.ingest import counted_ids, late_events, not_yet_quarantined, quarantined_rows
-from pipelines.spec import Source, expand_paths
+from pipelines.spec import Source, shares_files
 from pipelines.stages.site import Work
 from pipelines.store.ledger import still_mine
 from pipelines.store.reader import rows_by_batch
@@ -70,11 +70,14 @@ def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: C
 
 def _who_read(work: Work, source: Source) -> str:
     """The predicate that a row is of another batch which has read files that this one reads too."""
+    if source.path is None or "{" not in source.path:
+        return f"NOT {is_inside(work.batch)}"
     found = rows_by_batch(work.site.store, work.pipeline.name, table="quarantine")
-    others = [batch for batch in found if not work.batch.covers(batch)]
-    if source.path is not None:
-        mine = set(expand_paths(source.path, work.batch))
-        others = [batch for batch in others if not mine.isdisjoint(expand_paths(source.path, batch))]
+    others = [
+        batch
+        for batch in found
+        if not work.batch.covers(batch) and shares_files(source.path, batch, batches=[work.batch])
+    ]
     return " OR ".join(f"({is_batch(batch)})" for batch in others) or "false"
 
 

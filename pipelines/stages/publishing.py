@@ -22,7 +22,7 @@ from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
-from pipelines.store.attempts import versions_before
+from pipelines.store.attempts import first_of
 from pipelines.store.history import undo
 from pipelines.store.ledger import Run, close_run, finished_stages, forget, noted, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
@@ -66,10 +66,12 @@ def _undo_what_was_cut_off(work: Work) -> None:
     """Let `windows` be as it was before the run, where an attempt at it that was killed here has changed it:
     this one may publish fewer.
     """
-    before = versions_before(work.tables, work.run.begun).get("windows")
-    if before is not None and not work.run.is_first:
+    first = first_of(work.tables, work.batch, revision=work.run.revision)
+    if first is not None and "windows" in first.counts and not work.run.is_first:
         still_mine(work.tables, work.run)
-        undo(work.tables, "windows", version=before, fence=work.run.fence("windows"))
+        before = first.counts["windows"]
+        fence = work.run.fence("windows")
+        undo(work.tables, "windows", version=before, since=first.attempt, fence=fence)
 
 
 def _with_whole_values(work: Work, panes: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ from pipelines.ingest.verify import check
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
 from pipelines.store import small
-from pipelines.store.attempts import forget_versions
+from pipelines.store.attempts import say_versions
 from pipelines.store.ledger_rows import unfinished
 from pipelines.store.reader import read_ledger
 from pipelines.store.retention import say_gone
@@ -33,9 +33,10 @@ def empty_tables(site: Site) -> None:
             f"batch {pending.batch} is running: the tables cannot be rebuilt under it. Wait until it is "
             "done, or abandon it"
         )
+    tables = shapes_of(Site(site.spark, site.store, site.declared)).tables()
     small.create(site.tables, KEPT, columns=ATTEMPTS)
-    forget_versions(site.tables)
-    for table, columns in shapes_of(Site(site.spark, site.store, site.declared)).tables().items():
+    say_versions(site.tables, None)
+    for table, columns in tables.items():
         if table != KEPT:
             small.recreate(site.tables, table, columns=columns)
     say_gone(site.tables, None)

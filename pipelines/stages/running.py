@@ -35,7 +35,7 @@ from pipelines.stages.publishing import publish_batch
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.store import small
-from pipelines.store.attempts import Attempt
+from pipelines.store.attempts import Attempt, say_versions
 from pipelines.store.ledger import (
     Done,
     Run,
@@ -152,8 +152,9 @@ def _refuse_too_early(work: Work, stage: str) -> None:
 
 def _is_in_turn(finished: Attempt, begun: Sequence[Attempt]) -> bool:
     """Whether nothing has begun since that comes before what was finished."""
-    since = {one.stage for one in begun if one.attempt > finished.attempt}
-    return since.isdisjoint({None, *STAGES[: STAGES.index(finished.stage or STAGES[0])]})
+    since = {(one.stage, one.source) for one in begun if one.attempt > finished.attempt}
+    before = (None, *STAGES[: STAGES.index(finished.stage or STAGES[0])])
+    return (finished.stage, finished.source) not in since and not any(stage in before for stage, _ in since)
 
 
 def _refuse_beyond_retention(site: Site, opening: Opening) -> None:
@@ -191,27 +192,33 @@ def _prepare(site: Site, *, is_empty: bool) -> None:
     problems = unfit(site, site.suite, shapes=shapes)
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, problems)
+    made = {}
     for table, columns in shapes.tables().items():
         small.create(site.tables, table, columns=columns)
         unlike = small.differing(site.tables, table, columns=columns)
-        if is_empty and unlike:
+        if unlike and (is_empty or (table in AS_READ and not small.has_rows(site.tables, table))):
             small.recreate(site.tables, table, columns=columns)
+            made[table] = small.open_table(site.tables, table).version()
         elif unlike and table in AS_READ:
             _widen(site, table, columns=columns, unlike=unlike)
         elif unlike and table in OF_STATES:
             raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, unlike)))
+    if made:
+        say_versions(site.tables, made)
 
 
 def _widen(site: Site, table: str, *, columns: Columns, unlike: Unlike) -> None:
     """Let a table of rows as they were read hold those of sources whose columns are others since."""
-    if not small.has_rows(site.tables, table):
-        small.recreate(site.tables, table, columns=columns)
-        return
-    known = {name: kinds for name, kinds in unlike.items() if None not in kinds}
-    narrower = {name: kinds for name, kinds in known.items() if not small.holds(*kinds)}
+    stored = {name.lower(): kind for name, (kind, _) in unlike.items() if kind is not None}
+    wanted = {name: kind for name, (_, kind) in unlike.items() if kind is not None}
+    narrower = {
+        name: (stored[name.lower()], kind)
+        for name, kind in wanted.items()
+        if name.lower() in stored and not small.holds(stored[name.lower()], kind)
+    }
     if narrower:
         raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, narrower)))
-    new = [name for name, (stored, _) in unlike.items() if stored is None]
+    new = [name for name in wanted if name.lower() not in stored]
     small.add_columns(site.tables, table, columns={name: columns[name] for name in new})
 
 

@@ -34,14 +34,17 @@ def shapes_of(site: Site) -> Shapes:
         "results": _columns(results),
     }
     event = _together([_columns(rows.select(*as_read(rows))) for rows in events.values()])
-    known = {name.lower(): kind for name, kind in event.items()}
-    ids = [name for source in site.pipeline.sources if source.event_id for name in source.event_id.of]
+    ids = {
+        name: nullable(events[source.name].schema[name].dataType)
+        for source in site.pipeline.sources
+        for name in (source.event_id.of if source.event_id else ())
+    }
     return Shapes(
         key=columns["key"],
         parts=columns["parts"],
         results=columns["results"],
         event=event,
-        event_id={name: known[name.lower()] for name in ids},
+        event_id=ids,
     )
 
 

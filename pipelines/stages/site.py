@@ -93,6 +93,11 @@ class Work:
     """What the gates have found that does not stop the run."""
 
     @property
+    def was_respelled(self) -> bool:
+        """Whether batches have run under another spec: modes and triggers may have been others."""
+        return len({row.spec_fingerprint for row in read_ledger(self.site.store, self.pipeline.name)}) > 1
+
+    @property
     def tables(self) -> Store:
         return self.site.tables
 

@@ -62,8 +62,8 @@ def begin(store: Folder, begun: Attempt, *, still_open: Callable[[], None]) -> t
         opened = small.open_table(store, "attempts")
         earlier = [_of(row) for row in small.read(opened)]
         highest = max((one.attempt for one in earlier), default=0)
-        is_known = bool(_versions(earlier, begun))
-        mine = replace(begun, attempt=highest + 1, counts={} if is_known else versions(store))
+        is_first = _first(earlier, begun.batch, revision=begun.revision) is None
+        mine = replace(begun, attempt=highest + 1, counts=versions(store) if is_first else {})
         # Asked between reading and writing: if the batch is ended after this, the write fails.
         still_open()
         of_batch = [one for one in earlier if one.batch == begun.batch]
@@ -77,24 +77,32 @@ def begin(store: Folder, begun: Attempt, *, still_open: Callable[[], None]) -> t
     return small.retried(commit, "attempts")
 
 
-def versions_before(store: Folder, mine: Attempt) -> Mapping[str, int]:
-    """The version that each table had before anything was written at the revision, as far as it is known."""
-    return _versions(read(store), mine)
+def first_of(store: Folder, batch: Interval, *, revision: int) -> Attempt | None:
+    """The first attempt at a revision, whose counts are the versions of the tables before it.
+
+    `None`: there is none, or it does not say.
+    """
+    return _first(read(store), batch, revision=revision)
 
 
-def _versions(attempts: Iterable[Attempt], mine: Attempt) -> Mapping[str, int]:
-    begun = [one for one in attempts if one.what == "begun" and one.is_of(mine.batch, mine.revision)]
-    return next((one.counts for one in begun if one.counts), {})
+def _first(attempts: Iterable[Attempt], batch: Interval, *, revision: int) -> Attempt | None:
+    begun = [one for one in attempts if one.what == "begun" and one.is_of(batch, revision)]
+    return next((one for one in begun if one.counts), None)
 
 
-def forget_versions(store: Folder) -> None:
-    """Let no attempt say which versions the tables had: these are others since, or copies."""
+def say_versions(store: Folder, changed: Mapping[str, int] | None) -> None:
+    """Let attempts say these versions of tables, which have been made anew under them; `None`: no versions at
+    all, for the tables are others.
+    """
+
+    def said(one: Attempt) -> Attempt:
+        if one.what != "begun" or not one.counts:
+            return one
+        return replace(one, counts={} if changed is None else {**one.counts, **changed})
 
     def commit() -> None:
         opened = small.open_table(store, "attempts")
-        everything = [_of(row) for row in small.read(opened)]
-        forgotten = [replace(one, counts={}) if one.what == "begun" else one for one in everything]
-        small.overwrite(opened, [_row(one) for one in forgotten])
+        small.overwrite(opened, [_row(said(_of(row))) for row in small.read(opened)])
 
     small.retried(commit, "attempts")
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from deltalake import DeltaTable, write_deltalake
 
 from pipelines.store import small
-from pipelines.store.attempts import forget_versions
+from pipelines.store.attempts import first_of, say_versions
+from pipelines.store.ledger import read_rows
+from pipelines.store.ledger_rows import unfinished
 from pipelines.store.tables import PARTITIONED_BY, Store, quote
 
 READ_HERE = ("runs", "attempts", "watermarks", "checks")
@@ -27,6 +29,14 @@ def clone_tables(store: Store, clones: Store) -> None:
             )
         else:
             there, here = quote(store.path(table)), quote(clones.path(table))
-            store.spark.sql(f"CREATE TABLE delta.{here} SHALLOW CLONE delta.{there}").collect()
+            clone = f"CREATE TABLE delta.{here} SHALLOW CLONE delta.{there}{_as_of(store, table)}"
+            store.spark.sql(clone).collect()
     if DeltaTable.is_deltatable(small.location(clones, "attempts")):
-        forget_versions(clones)
+        say_versions(clones, None)
+
+
+def _as_of(store: Store, table: str) -> str:
+    """`windows` as it was before an unfinished batch, for `publish` undoes what an attempt at it has left."""
+    pending = unfinished(read_rows(store)) if table == "windows" else None
+    first = None if pending is None else first_of(store, pending.batch, revision=pending.revision)
+    return "" if first is None or table not in first.counts else f" VERSION AS OF {first.counts[table]}"

@@ -44,16 +44,16 @@ def restore(store: Folder, table: str, *, version: int, fences: Sequence[Fence])
     small.retried(commit, table)
 
 
-def undo(store: Folder, table: str, *, version: int, fence: Fence) -> None:
-    """Let a table be as it was at a version, unless this attempt or a later one has written in the lane.
+def undo(store: Folder, table: str, *, version: int, since: int, fence: Fence) -> None:
+    """Let a table be as it was at a version, if an attempt from number `since` on has written in the lane.
 
-    The lane is left open, so that the attempt can still write in it.
+    It is left open, so that this one can still write in it; what a later one has written stays.
     """
 
     def commit() -> None:
         opened = small.open_table(store, table)
         written = opened.transaction_version(fence.lane)
-        if opened.version() > version and (written is None or written < fence.attempt):
+        if written is not None and since <= written < fence.attempt and opened.version() > version:
             opened.restore(version, commit_properties=small.ONCE)
 
     small.retried(commit, table)

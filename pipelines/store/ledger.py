@@ -238,7 +238,7 @@ def abandon_run(store: Folder, run: Run) -> None:
 
 
 def forget(store: Folder, run: Run) -> None:
-    """Take back the row of a run that changed nothing."""
+    """Take back the row of a run that changed nothing; the next of its number begins where the tables are."""
 
     def commit() -> None:
         runs = small.open_table(store, "runs")
@@ -246,6 +246,7 @@ def forget(store: Folder, run: Run) -> None:
         small.overwrite(runs, [one.values() for one in rows if not _is_open(one, run)])
 
     small.retried(commit, "runs")
+    attempts.say_versions(store, None)
 
 
 def now_us() -> int:

@@ -114,7 +114,9 @@ def _in_turn_end_us(rows: Sequence[LedgerRow]) -> int | None:
         is_in_turn = row.revision == 0 and (reached_us is None or row.batch.start_us >= reached_us)
         if row.status == "published" and is_in_turn:
             ends.append(row.batch.end_us)
-        reached_us = largest(reached_us, row.batch.end_us)
+        if row.finished_at_us is not None:
+            # Those that were given up never ended; those that were covered did.
+            reached_us = largest(reached_us, row.batch.end_us)
     return max(ends, default=None)
 
 

@@ -7,6 +7,7 @@ decides again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import TypeVar
@@ -25,8 +26,13 @@ from pipelines.store.tables import PARTITIONED_BY, Columns, Folder, properties, 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
 Values = Mapping[str, Value]
 
-WIDENING = (("byte", "short", "integer", "long"), ("float", "double"))
+WIDENING = (
+    ("byte", "short", "integer", "long"),
+    ("byte", "short", "integer", "double"),
+    ("byte", "short", "float", "double"),
+)
 """Types, each of which holds all values of those before it."""
+DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 TRIES = 50
 ONCE = CommitProperties(max_commit_retries=0)
@@ -64,13 +70,14 @@ def differing(store: Folder, table: str, *, columns: Columns) -> dict[str, tuple
     return {name: (one, other) for name, (one, other) in both.items() if one != other}
 
 
-def holds(stored: str | None, wanted: str | None) -> bool:
+def holds(stored: str, wanted: str) -> bool:
     """Whether a column of the one type holds all values of the other, as both are told by `differing`."""
-    if stored == "string":
-        return True
-    return any(
-        stored in kinds and wanted in kinds and kinds.index(wanted) <= kinds.index(stored)
-        for kinds in WIDENING
+    room, asked = DECIMAL.fullmatch(stored), DECIMAL.fullmatch(wanted)
+    if room and asked:
+        (digits, scale), (places, behind) = (map(int, found.groups()) for found in (room, asked))
+        return behind <= scale and places - behind <= digits - scale
+    return stored == "string" or any(
+        stored in kinds and wanted in kinds[: kinds.index(stored) + 1] for kinds in WIDENING
     )
 
 

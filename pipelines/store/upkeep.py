@@ -2,7 +2,7 @@
 
 Safe beside a running batch: each step is a commit of its own, made against the version that it read, and
 one that another commit comes before is left for the next time. Files that a version of the last week needs
-stay, so that whoever reads, resumes or abandons finds them.
+stay, so that whoever reads, resumes or abandons finds them; while a batch is unfinished none is deleted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Pipeline
 from pipelines.store import small
 from pipelines.store.ledger import read_rows
-from pipelines.store.ledger_rows import newest
+from pipelines.store.ledger_rows import newest, unfinished
 from pipelines.store.reader import in_microseconds
 from pipelines.store.retention import kept_from_us, say_gone
 from pipelines.store.sql import Instant, text
@@ -58,8 +58,9 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
         let_go = int((deleted or {}).get("num_deleted_rows") or 0)
     _unless_met(small.open_table(folder, table).optimize.compact)
     opened = small.open_table(folder, table)
-    # Full: also files that no commit names, which killed writers left.
-    old = opened.vacuum(retention_hours=WEEK_HOURS, dry_run=False, full=True)
+    # Full: also files that no commit names, which killed writers left. An unfinished batch may need them all.
+    is_quiet = unfinished(read_rows(folder)) is None
+    old = opened.vacuum(retention_hours=WEEK_HOURS, dry_run=False, full=True) if is_quiet else []
     opened.create_checkpoint()
     return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=len(old))
 

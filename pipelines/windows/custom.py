@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Literal, NamedTuple, Protocol, cast
@@ -119,13 +118,11 @@ def grouped(attribute: str, intervals: Column) -> Column:
 
 def groups_of(function: MergingFunction, intervals: Sequence[Proto]) -> list[tuple[int, int, int, int]]:
     """The bounds of each interval and of its group. Raises `ValueError` if one is in no group, or in two."""
-    found = []
-    for group in function.merge(intervals):
-        members = list(group)
-        if members:
-            start_us, end_us = min(it[0] for it in members), max(it[1] for it in members)
-            found += [(it[0], it[1], start_us, end_us) for it in members]
-    _refuse_what_is_in_two(found)
+    groups = [sorted((it[0], it[1]) for it in group) for group in function.merge(intervals)]
+    spans = [(group[0][0], max(end_us for _, end_us in group)) for group in groups if group]
+    members = [group for group in groups if group]
+    _refuse_what_is_in_two(members, spans)
+    found = [(*it, *span) for group, span in zip(members, spans, strict=True) for it in group]
     asked = [interval[:2] for interval in intervals]
     if sorted(interval[:2] for interval in found) != asked:
         raise ValueError(
@@ -135,22 +132,23 @@ def groups_of(function: MergingFunction, intervals: Sequence[Proto]) -> list[tup
     return found
 
 
-def _refuse_what_is_in_two(found: Sequence[tuple[int, int, int, int]]) -> None:
+def _refuse_what_is_in_two(groups: Sequence[Sequence[Interval]], spans: Sequence[Interval]) -> None:
     """Raise `ValueError` where an interval lies within a group that it is not in.
 
     Sessions that are stored are known by their bounds: nobody could tell later whose it is.
     """
-    begun: list[Interval] = []
-    to_come = sorted({one[2:] for one in found}, reverse=True)
-    for start_us, end_us, *own in sorted(found):
-        while to_come and to_come[-1][0] <= start_us:
+    begun: list[int] = []
+    to_come = sorted(range(len(spans)), key=lambda number: spans[number][0], reverse=True)
+    for start_us, end_us, own in sorted((*it, number) for number, group in enumerate(groups) for it in group):
+        while to_come and spans[to_come[-1]][0] <= start_us:
             # Of those that have begun the two that reach furthest tell: one of them is another's.
-            begun = sorted([*begun, to_come.pop()], key=itemgetter(1))[-2:]
-        other = next((it for it in begun if end_us <= it[1] and it != tuple(own)), None)
+            begun = sorted([*begun, to_come.pop()], key=lambda number: spans[number][1])[-2:]
+        other = next((spans[it] for it in begun if it != own and end_us <= spans[it][1]), None)
         if other is not None:
             raise ValueError(
-                f"a window function put [{start_us}, {end_us}) into [{own[0]}, {own[1]}), and it lies within "
-                f"[{other[0]}, {other[1]}) too; allowed are groups that hold no interval of another"
+                f"a window function put [{start_us}, {end_us}) into [{spans[own][0]}, {spans[own][1]}), "
+                f"and it lies within [{other[0]}, {other[1]}) too; allowed are groups that hold no interval "
+                "of another"
             )
 
 
@@ -166,7 +164,7 @@ def _beside(module: ModuleType) -> list[ModuleType]:
     folder = Path(module.__file__ or "/").resolve().parent
     if folder == folder.parent or INSTALLED.intersection(folder.parts):
         return []
-    others = [it for it in sys.modules.values() if it is not module and getattr(it, "__file__", None)]
+    others = [it for it in list(sys.modules.values()) if it is not module and getattr(it, "__file__", None)]
     return [it for it in others if Path(str(it.__file__)).resolve().parent == folder]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.finalise.concern import concern_of
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
-from pipelines.spec.model import Panes, Rows, Session, Sliding, Window
+from pipelines.spec.model import Cumulate, Panes, Rows, Session, Sliding, Window
 
 WINDOW = Window(name="w", shape=Sliding(size_us=20, step_us=10), allowed_lateness_us=5)
 
@@ -59,6 +59,24 @@ def test_where_news_is_held_back_windows_that_close_are_looked_at(
     assert concern.closing == closing
     plain = concern_of(WINDOW, before_us=before, after_us=after, restated=restated)
     assert plain.closing is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "after"),
+    [
+        (Sliding(size_us=20, step_us=10), 119),  # [100, 120) is whole
+        (
+            Cumulate(size_us=30, step_us=10),
+            120,
+        ),  # the block of [90, 120) has lost frames
+        (Cumulate(size_us=50, step_us=10), 100),
+        (Cumulate(size_us=50, step_us=10, offset_us=20), 120),
+        (Session(gap_us=5), 100),
+    ],
+)
+def test_windows_are_whole_whose_frames_are_all_kept(shape: Sliding | Cumulate | Session, after: int) -> None:
+    concern = concern_of(replace(WINDOW, shape=shape), before_us=200, after_us=300, restated=True)
+    assert concern.whole_from(100).whole_after_us == after
 
 
 def test_a_lateness_longer_than_time_itself_closes_nothing() -> None:

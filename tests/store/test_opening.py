@@ -25,6 +25,7 @@ def row(
         watermark_before_us=(day - 1) * DAY + 3,
         watermark_after_us=day * DAY + 3 if watermark is None else watermark,
         started_at_us=day,
+        finished_at_us=day if status == "published" else None,
     )
 
 
@@ -66,8 +67,10 @@ def test_timers_were_looked_at_by_the_newest_batch_that_ran_in_its_turn() -> Non
     assert opening([row(0), row(1), again], batch(2)).in_turn_end_us == 2 * DAY
     #  0 1 2  and then [1, 4) in the place of 1 and 2
     wide = replace(row(1), batch=Interval(DAY, 4 * DAY), started_at_us=8)
-    covered = [replace(row(day), status="abandoned") for day in (1, 2)]
+    covered = [replace(row(day), status="abandoned", finished_at_us=day) for day in (1, 2)]
     assert opening([row(0), *covered, wide], batch(4)).in_turn_end_us == DAY
+    given_up = replace(row(5000, "abandoned"), started_at_us=1)
+    assert opening([row(0), given_up, row(2)], batch(3)).in_turn_end_us == 3 * DAY
     older = replace(row(0), started_at_us=9)
     assert opening([row(1), row(2), older], batch(3)).in_turn_end_us == 3 * DAY
 

@@ -116,6 +116,10 @@ def test_groups_that_hold_an_interval_of_another_are_refused() -> None:
     told = r"put \[10, 20\) into \[10, 150\), and it lies within \[0, 100\) too"
     with pytest.raises(ValueError, match=told):
         groups_of(crossing, sorted([*one, *other]))
+    halves = [Proto(0, 50, 1), Proto(50, 100, 1)]
+    alike = type("Alike", (), {"merge": lambda self, held: [[Proto(0, 100, 1)], halves]})()
+    with pytest.raises(ValueError, match=r"and it lies within \[0, 100\) too"):
+        groups_of(alike, sorted([Proto(0, 100, 1), *halves]))
     nested = type("Nested", (), {"merge": lambda self, held: [held[:1], held[1:]]})()
     with pytest.raises(ValueError, match=r"put \[4, 9\) into \[4, 9\), and it lies within \[0, 10\) too"):
         groups_of(nested, [Proto(0, 10, 1), Proto(4, 9, 1)])
