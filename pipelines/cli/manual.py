@@ -164,8 +164,9 @@ The first batch begins where the newest one ended, else at --from, else at the s
 MAINTAIN = Page(
     summary="keeps the tables small: compaction, old files, retention",
     description="""Puts small files of each table together, deletes files that no version of the last week
-needs, and lets go what `retention` in the spec says: frames and sessions that have long
-closed, and the raw rows of late events. It may run beside a batch, and at any time again.""",
+needs (none while a batch is unfinished), and lets go what `retention` in the spec says: frames
+and sessions that have long closed, and the raw rows of late events. It may run beside a batch,
+and at any time again.""",
     examples="""
   sash maintain dags/airport_traffic.yml
 """,

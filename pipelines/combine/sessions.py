@@ -2,7 +2,8 @@
 
 A session depends on what overlaps it and on nothing else. So the areas that a batch touched, grown by the
 open sessions that they meet, are built again from all partial sessions inside; what stood there and is not
-built again is gone. Sessions that had closed are left alone, with all that is inside them.
+built again is gone. Sessions that had closed are left alone, with all that is inside them, unless a batch
+that runs again takes events out of them.
 """
 
 from __future__ import annotations
