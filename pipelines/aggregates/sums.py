@@ -23,7 +23,8 @@ MOST_ROWS_DIGITS = 12
 
 
 def _total(values: Column, over: Over = to_group) -> Column:
-    return F.coalesce(over(F.sum(values)), F.lit(0))
+    # Of a whole number's narrowest type, so that a decimal keeps the digits after its point.
+    return F.coalesce(over(F.sum(values)), F.lit(0).cast("byte"))
 
 
 ROWS = Part(name="rows", accumulate=F.count, combine=_total, merge=add, deduct=sub)

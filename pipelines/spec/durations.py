@@ -30,7 +30,9 @@ AT_MOST = re.compile(r"([0-9]+)\s*(month|year)s?", re.IGNORECASE)
 
 ONE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]+)")
 ISO = re.compile(
-    r"P(?:{0}W)?(?:{0}D)?(?:T(?:{0}H)?(?:{0}M)?(?:{0}S)?)?".replace("{0}", r"([0-9]+(?:\.[0-9]+)?)"),
+    r"P(?=.*[0-9])(?:{0}W)?(?:{0}D)?(?:T(?:{0}H)?(?:{0}M)?(?:{0}S)?)?".replace(
+        "{0}", r"([0-9]+(?:\.[0-9]+)?)"
+    ),
     re.IGNORECASE,
 )
 ALLOWED = "allowed is like `30 minutes`, `1 hour 30 min`, `7 d` or ISO 8601 `PT1H30M`"
@@ -54,7 +56,7 @@ def parse_duration(text: object, *, calendar: bool = False) -> int:
     if re.search(r"(?i)^P(?:[0-9.]+[DW])*[0-9.]+[YM]", written):
         raise ValueError(f"found `{text}`: months and years have no fixed length; {ALLOWED}")
     iso = ISO.fullmatch(written)
-    if iso and len(written) > 1 and not written.upper().endswith("T"):
+    if iso and not written.upper().endswith("T"):
         units = ("week", "day", "hour", "minute", "second")
         return _whole(
             text,

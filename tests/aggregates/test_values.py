@@ -224,6 +224,17 @@ def test_the_average_of_decimals_has_all_of_its_digits(spark: SparkSession, digi
     assert by_key(whole)["a"]["mean"] == own.first()["mean"]
 
 
+@pytest.mark.parametrize("scale", [28, 30, 35])
+def test_the_sum_of_decimals_keeps_all_digits_after_the_point(spark: SparkSession, scale: int) -> None:
+    asked = [aggregate("total", "sum", "money")]
+    smallest = Decimal(1).scaleb(-scale)
+    rows = [(0, "a", 1, smallest), (1, "a", 1, smallest), (2, "a", 1, None)]
+    frame = spark.createDataFrame(rows, f"id INT, key STRING, at BIGINT, money DECIMAL(38,{scale})")
+    whole = results(states(frame, asked, parts=2), asked)
+    assert whole.schema["total"].dataType == frame.agg(F.sum("money")).schema[0].dataType
+    assert by_key(whole)["a"]["total"] == 2 * smallest
+
+
 def test_states_and_results_may_be_null_within_for_delta_takes_no_others(spark: SparkSession) -> None:
     partials = states(events(spark), AGGREGATES, parts=2)
     for rows in (partials, found(spark)):

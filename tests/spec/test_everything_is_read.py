@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pipelines.spec import PerElement
 from pipelines.spec.operations import OPTIONS
 from tests.spec.conftest import Read
 
@@ -41,3 +42,11 @@ def test_every_operation_is_read(op: str, read: Read) -> None:
 )
 def test_a_window_that_is_built_is_read(window: str, read: Read) -> None:
     assert len(read((WINDOW, window)).windows) == 1
+
+
+@pytest.mark.parametrize("column", ["length", "p", "PT", "hour"])
+def test_a_window_as_long_as_its_event_says_is_read_whatever_its_column_is_called(
+    column: str, read: Read
+) -> None:
+    (window,) = read((WINDOW, f"{{tumbling: {column}}}")).windows
+    assert window.shape == PerElement(column=column, offset_us=0)
