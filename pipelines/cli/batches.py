@@ -136,6 +136,12 @@ def confirm_final(pipeline: Pipeline, batches: Sequence[Interval], *, yes: bool)
     )
 
 
+def refuse_rebuild_without_bounds(arguments: Arguments) -> None:
+    """Raise `CorrectTheCall` where nobody said from where to where to begin anew."""
+    if arguments.since is None:
+        raise CorrectTheCall("--rebuild begins anew: say from where to where, with --from and --to")
+
+
 def confirm_rebuild(pipeline: Pipeline, *, yes: bool) -> None:
     """Ask whether all tables may be emptied, unless that has been said. Raises if they may not."""
     what = f"empties all tables of {pipeline.name} and begins anew with these batches"

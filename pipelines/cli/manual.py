@@ -120,7 +120,7 @@ PLAN = Page(
     description="""Tells what a run of a batch would read, compute, replace and publish, and whether a check
 would stop it. It is found out by running the batch on clones of the tables, which costs
 what the run costs and is exactly what it does. The flags are those of `sash run`, for one
-batch; --rebuild cannot be planned.""",
+batch; of a run with --rebuild, which empties the tables first, it tells what comes then.""",
     examples="""
   sash plan dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15
   sash plan dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15 --format json

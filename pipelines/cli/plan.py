@@ -6,12 +6,11 @@ import json
 from dataclasses import asdict
 
 from pipelines.cli.arguments import Arguments
-from pipelines.cli.batches import await_turn, batches_of
+from pipelines.cli.batches import await_quiet, await_turn, batches_of, refuse_rebuild_without_bounds
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import requests_of
 from pipelines.cli.session import session_of
 from pipelines.cli.written import Value, indented, instant, table
-from pipelines.errors import CorrectTheCall
 from pipelines.stages import Site
 from pipelines.stages.planning import Plan, plan_batch
 
@@ -30,9 +29,11 @@ def plan(arguments: Arguments) -> None:
     store = store_of(arguments, pipeline)
     (request,) = requests_of(arguments, batches_of(arguments, pipeline, store=store))
     if arguments.rebuild:
-        raise CorrectTheCall("--rebuild begins with empty tables, so there is nothing to plan: leave it out")
-    await_turn(pipeline, store, batch=request.batch, replace=request.replace, wait=arguments.wait)
-    planned = plan_batch(Site(session_of(arguments), store, pipeline), request)
+        refuse_rebuild_without_bounds(arguments)
+        await_quiet(pipeline, store, wait=arguments.wait)
+    else:
+        await_turn(pipeline, store, batch=request.batch, replace=request.replace, wait=arguments.wait)
+    planned = plan_batch(Site(session_of(arguments), store, pipeline), request, anew=arguments.rebuild)
     print(_as_json(planned) if arguments.format == "json" else _as_text(pipeline.name, planned))
 
 

@@ -20,6 +20,7 @@ from pipelines.cli.batches import (
     described,
     instant_of,
     is_held_up,
+    refuse_rebuild_without_bounds,
 )
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import progress
@@ -46,8 +47,7 @@ def run(arguments: Arguments) -> None:
     if arguments.final:
         confirm_final(pipeline, [request.batch for request in requests], yes=arguments.yes)
     if arguments.rebuild:
-        if arguments.since is None:
-            raise CorrectTheCall("--rebuild begins anew: say from where to where, with --from and --to")
+        refuse_rebuild_without_bounds(arguments)
         confirm_rebuild(pipeline, yes=arguments.yes)
         await_quiet(pipeline, store, wait=arguments.wait)
         empty_tables(Site(session_of(arguments), store, pipeline))

@@ -68,22 +68,24 @@ class Plan:
     stopped: str | None = None
 
 
-def plan_batch(site: Site, request: Request) -> Plan:
-    """What `run_batch` would do with the same request. Raises what it would raise."""
-    known = read_ledger(site.store, site.pipeline.name)
+def plan_batch(site: Site, request: Request, *, anew: bool = False) -> Plan:
+    """What `run_batch` would do with the same request; `anew`: after all tables were emptied. Raises what it
+    would raise.
+    """
+    known = [] if anew else read_ledger(site.store, site.declared.name)
     plan = Plan(
         batch=request.batch,
         kind=overlapping(known, request.batch).kind,
         inputs=tuple(_input(site, request, source=source) for source in site.pipeline.sources),
     )
-    with _scratch(site) as scratch:
+    with _scratch(site, anew=anew) as scratch:
         counts: Counter[str] = Counter()
         try:
             for report in run_batch(scratch, request):
                 counts.update(_told(report))
         except LookAtTheData as stop:
             return replace(plan, counts=dict(counts), stopped=str(stop))
-        rows = standing(read_ledger(scratch.store, site.pipeline.name))
+        rows = standing(read_ledger(scratch.store, site.declared.name))
         row = next(it for it in rows if it.batch == plan.batch)
         is_new = (row.batch, row.revision) not in {
             (it.batch, it.revision) for it in known if it.status == "published"
@@ -121,11 +123,12 @@ def _published(scratch: Site, row: LedgerRow) -> tuple[Published, ...]:
 
 
 @contextmanager
-def _scratch(site: Site) -> Iterator[Site]:
-    """The pipeline on clones of its tables, which are gone afterwards."""
+def _scratch(site: Site, *, anew: bool) -> Iterator[Site]:
+    """The pipeline on clones of its tables, or on none, which are gone afterwards."""
     with _folder(site) as folder:
-        scratch = Site(site.spark, folder, site.pipeline)
-        clone_tables(site.tables, scratch.tables)
+        scratch = Site(site.spark, folder, site.declared)
+        if not anew:
+            clone_tables(site.tables, scratch.tables)
         yield scratch
 
 
@@ -136,7 +139,7 @@ def _folder(site: Site) -> Iterator[str]:
         with tempfile.TemporaryDirectory(prefix="sash-plan-") as folder:
             yield folder
         return
-    folder = f"{site.store.rstrip('/')}/_plans/{site.pipeline.name}-{uuid.uuid4().hex}"
+    folder = f"{site.store.rstrip('/')}/_plans/{site.declared.name}-{uuid.uuid4().hex}"
     try:
         yield folder
     finally:

@@ -233,3 +233,17 @@ def test_a_plan_of_what_has_run_publishes_nothing(place: Place, spark: SparkSess
     assert place.sash("run", *FIRST).code == 0
     again = json.loads(place.sash("plan", *FIRST, "--format", "json").out)
     assert (again["kind"], again["published"]) == ("same", [])
+
+
+@pytest.mark.slow
+def test_a_plan_of_a_rebuilding_is_what_comes_after_the_emptying(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    before = contents(place)
+    refused = place.sash("plan", "--rebuild")
+    assert (refused.code, refused.out) == (2, "") and "with --from and --to" in refused.err
+    anew = json.loads(place.sash("plan", *FIRST, "--rebuild", "--format", "json").out)
+    assert contents(place) == before
+    (row,) = read_ledger(place.store, "rides")
+    assert (anew["kind"], anew["counts"]["ingested"]) == ("new", row.ingested)
+    assert sum(one["panes"] for one in anew["published"]) == row.panes
