@@ -37,6 +37,8 @@ dags_folder = {dags}
 executor = pipelines.orchestration.executor.ReadyLocalExecutor
 parallelism = 3
 load_examples = False
+# Else Airflow passes over DAG files without the word airflow, and says nothing.
+dag_discovery_safe_mode = False
 # Whoever reaches the page may do anything, without a password. Only this machine reaches it.
 simple_auth_manager_all_admins = True
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from pipelines.intervals import Interval, floor_to, from_us, to_us
+from pipelines.intervals import Interval, from_us, to_us
 from pipelines.orchestration.params import Wishes
-from pipelines.spec import Pipeline, parse_instant
+from pipelines.spec import parse_instant
 
 BY_INTERVAL = ("scheduled", "backfill")
 """The kinds of runs whose data interval is their batch. Any other has been triggered, whatever interval
@@ -35,20 +35,6 @@ def data_interval(run_type: str, start: datetime | None, *, end: datetime | None
 def batch_of(wishes: Wishes, interval: Interval | None, *, following: Callable[[], Interval]) -> Interval:
     """The batch of a run; `following` says which is the next by the ledger."""
     return wishes.batch or interval or following()
-
-
-def on_schedule(interval: Interval, pipeline: Pipeline) -> Interval:
-    """An interval of the spec's own schedule, moved back onto the grid of batches that begins at its start.
-
-    Airflow counts intervals from 1970 when it skips to the latest, and from any `--from-date` in a
-    backfill. Weeks that begin on another day than the batches before them would overlap these partly.
-    """
-    if pipeline.schedule is None or interval.length_us != pipeline.batch_us:
-        return interval
-    start_us = floor_to(
-        interval.start_us, pipeline.batch_us, offset_us=pipeline.schedule.start_us % pipeline.batch_us
-    )
-    return Interval(start_us, start_us + pipeline.batch_us)
 
 
 def hand_on(batch: Interval, wishes: Wishes) -> dict[str, str | bool | None]:

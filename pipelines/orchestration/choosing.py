@@ -15,7 +15,7 @@ from airflow.sdk import PokeReturnValue, get_current_context
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, from_us
-from pipelines.orchestration.batches import batch_of, data_interval, hand_on, on_schedule
+from pipelines.orchestration.batches import batch_of, data_interval, hand_on, taken
 from pipelines.orchestration.params import read_wishes
 from pipelines.orchestration.waiting import obstacle
 from pipelines.spec import Pipeline, load, store_at
@@ -23,12 +23,8 @@ from pipelines.spec import Pipeline, load, store_at
 log = logging.getLogger(__name__)
 
 
-def choose_batch(
-    spec: Path, *, store: str | None, others: frozenset[str] | None, on_grid: bool
-) -> PokeReturnValue:
-    """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`;
-    `on_grid` says that the schedule is the spec's own.
-    """
+def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None) -> PokeReturnValue:
+    """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`."""
     from pipelines.store.ledger_rows import next_batch, unfinished
     from pipelines.store.reader import ledger_changed, read_ledger
 
@@ -38,9 +34,7 @@ def choose_batch(
     wishes = read_wishes(context["params"], others=others)
     interval = data_interval(run.run_type, run.data_interval_start, end=run.data_interval_end)
     rows = read_ledger(store_of(pipeline, store), pipeline.name)
-    if interval is not None and on_grid:
-        interval = on_schedule(interval, pipeline)
-    batch = batch_of(wishes, interval, following=lambda: ended(next_batch(rows, pipeline)))
+    batch = batch_of(wishes, interval, following=lambda: chosen_before() or ended(next_batch(rows, pipeline)))
     earlier = context["ti"].get_previous_dagrun(state="running") if interval is not None else None
     found = obstacle(
         batch,
@@ -56,6 +50,13 @@ def choose_batch(
         return PokeReturnValue(is_done=False)
     log.info("batch %s of pipeline %s", batch, pipeline.name)
     return PokeReturnValue(is_done=True, xcom_value=hand_on(batch, wishes))
+
+
+def chosen_before() -> Interval | None:
+    """The batch that this run has opened already: cleared, it is for the same one again."""
+    task = get_current_context()["ti"]
+    opened = task.xcom_pull(task_ids=task.task_id.removesuffix("choose_batch") + "open_batch")
+    return None if opened is None else taken(opened)[0]
 
 
 def ended(batch: Interval) -> Interval:

@@ -73,7 +73,9 @@ def stage_tasks(pipeline: Pipeline, tasks: BatchTasks) -> None:
     accumulated >> combined >> finalised >> published
     # Alerts belong to the task that failed: this one only repeats what it said.
     closed = task(retries=0, on_failure_callback=None)(tasks.close_spark)(opened)
-    published >> closed.as_teardown(setups=opened, on_failure_fail_dagrun=True)
+    # After each of them: where one source has failed, the others are still at work.
+    work = [accumulated, combined, finalised, published]
+    work >> closed.as_teardown(setups=opened, on_failure_fail_dagrun=True)
 
 
 def beside_caller(spec: str | Path) -> Path:

@@ -71,10 +71,16 @@ def read_wishes(answers: Mapping[str, object], *, others: frozenset[str] | None 
     if others is not None:
         _refuse_unknown(set(answers) - set(FIELDS) - others)
     start_us, end_us = _read_instant(answers, "from"), _read_instant(answers, "to")
+    watermark_us, final = _read_instant(answers, "watermark"), _read_flag(answers, "final")
+    if final and watermark_us is not None:
+        raise CorrectTheCall(
+            "params of this run: `final` closes everything, so `watermark` beside it says nothing: give one "
+            "of them"
+        )
     return Wishes(
         batch=_read_batch(start_us, end_us),
-        watermark_us=_read_instant(answers, "watermark"),
-        final=_read_flag(answers, "final"),
+        watermark_us=watermark_us,
+        final=final,
         replace=_read_flag(answers, "replace"),
     )
 

@@ -22,6 +22,7 @@ from pipelines.orchestration import choosing, embedded
 from pipelines.orchestration.batches import Chosen, taken
 from pipelines.orchestration.connection import configured_address
 from pipelines.spec import load
+from pipelines.store.ledger_rows import LedgerRow, standing
 
 log = logging.getLogger(__name__)
 
@@ -32,31 +33,30 @@ Told = dict[str, str | int | bool | None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTasks:
     """The tasks of one spec. `store` and `spark_conn_id` as in `windowed_dag`, `others` as in
-    `read_wishes`, `on_grid` as in `choose_batch`.
+    `read_wishes`.
     """
 
     spec: Path
     store: str | None = None
     spark_conn_id: str | None = None
     others: frozenset[str] | None = None
-    on_grid: bool = False
 
     def choose_batch(self) -> PokeReturnValue:
         """Which batch this run is for, once it may begin."""
-        return choosing.choose_batch(self.spec, store=self.store, others=self.others, on_grid=self.on_grid)
+        return choosing.choose_batch(self.spec, store=self.store, others=self.others)
 
     def open_batch(self, chosen: Chosen) -> Told:
         """Start Spark, unless one is configured, and open the batch in the ledger or take it over."""
         folder = _folder()
         try:
-            revision = self._open(chosen)
+            run = self._open(chosen)
         except BaseException:
             # Airflow runs no teardown for a setup that failed.
             embedded.stop_server(folder)
             raise
         server = embedded.running_server(folder)
         running = {} if server is None else {"spark_pid": server.pid, "spark_port": server.port}
-        return {**chosen, "revision": revision, **running}
+        return {**chosen, **run, **running}
 
     def accumulate(self, opened: Chosen, source: str) -> Told:
         """Events of one source become partial frames."""
@@ -73,7 +73,13 @@ class BatchTasks:
     def publish(self, opened: Chosen) -> Told:
         """Panes become the table of windows, and the batch is done: the asset event tells of it."""
         counts = self._run(opened, "publish")
-        bounds = {"from": opened["from"], "to": opened["to"], "watermark": self._watermark(opened)}
+        row = self._row(opened)
+        watermark_us = None if row is None else row.watermark_after_us
+        watermark = None if watermark_us is None else from_us(watermark_us).isoformat()
+        bounds = {"from": opened["from"], "to": opened["to"], "watermark": watermark}
+        if row is not None and row.revision == opened["revision"]:
+            # Killed after the batch was done, and run again: then there was nothing left to publish.
+            counts = {**counts, "panes": row.panes}
         events = get_current_context()["outlet_events"]
         for asset in get_current_context()["task"].outlets:
             events[asset].extra = {**bounds, **counts}
@@ -92,25 +98,35 @@ class BatchTasks:
         publish = task.task_id.removesuffix("close_spark") + "publish"
         states = task.get_task_states(dag_id=task.dag_id, task_ids=[publish], run_ids=[task.run_id])
         state = states.get(task.run_id, {}).get(publish)
+        is_left = self._leave(opened)
+        if state == "success" and is_left:
+            raise AirflowFailException(
+                f"batch {taken(opened)[0]} was opened again and not published: a task was cleared without "
+                f"those after it. Clear `{publish}` too, with what lies between"
+            )
         if state != "success":
-            self._leave(opened)
             raise AirflowFailException(
                 f"batch {taken(opened)[0]} was not published: the task `{publish}` is "
                 f"{state or 'not run'}. Look at the tasks before it; once that is put right, clear the "
                 "failed tasks of this run, and it goes on where it stopped"
             )
 
-    def _leave(self, opened: Chosen) -> None:
-        """Let the ledger say that the batch failed, also where a task was killed and could not."""
+    def _leave(self, opened: Chosen) -> bool:
+        """Let the ledger say that the batch failed, also where a task was killed and could not; returns
+        whether it stood as running.
+        """
         from pipelines.stages.site import folder_of
         from pipelines.store.ledger import leave
 
         pipeline = load(self.spec)
         tables = folder_of(choosing.store_of(pipeline, self.store), pipeline)
-        if leave(tables, taken(opened)[0], revision=int(str(opened["revision"]))):
+        revision, attempt = (int(str(opened[name])) for name in ("revision", "attempt"))
+        is_left = leave(tables, taken(opened)[0], revision=revision, opened=attempt)
+        if is_left:
             log.info("the batch stood as running, and nobody is at work for it: it has failed")
+        return is_left
 
-    def _open(self, chosen: Chosen) -> int:
+    def _open(self, chosen: Chosen) -> Told:
         from pipelines.orchestration import stage_work
 
         pipeline = load(self.spec)
@@ -118,7 +134,7 @@ class BatchTasks:
         with stage_work.at_work(pipeline, chosen, **place) as (site, request), _ending():
             run = stage_work.open_batch(site, request)
         log.info("batch %s is open: revision %d", request.batch, run.revision)
-        return run.revision
+        return {"revision": run.revision, "attempt": run.begun.attempt}
 
     def _run(self, opened: Chosen, stage: str, *, source: str | None = None) -> Told:
         from pipelines.orchestration import stage_work
@@ -141,17 +157,13 @@ class BatchTasks:
         address = configured_address(self.spark_conn_id)
         return address or embedded.ensure_server(_folder(), stage_work.launch).address
 
-    def _watermark(self, opened: Chosen) -> str | None:
-        from pipelines.store.ledger_rows import standing
+    def _row(self, opened: Chosen) -> LedgerRow | None:
+        """What the ledger says of the batch."""
         from pipelines.store.reader import read_ledger
 
         pipeline = load(self.spec)
         rows = standing(read_ledger(choosing.store_of(pipeline, self.store), pipeline.name))
-        batch, _ = taken(opened)
-        watermarks_us = [row.watermark_after_us for row in rows if row.batch == batch]
-        return (
-            from_us(watermarks_us[0]).isoformat() if watermarks_us and watermarks_us[0] is not None else None
-        )
+        return next((row for row in rows if row.batch == taken(opened)[0]), None)
 
 
 @contextmanager

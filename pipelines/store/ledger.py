@@ -19,7 +19,7 @@ from pipelines.intervals import Interval, to_us
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt, What
 from pipelines.store.fence import Fence
-from pipelines.store.ledger_rows import LedgerRow, Status, Value, unfinished
+from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, Value, unfinished
 from pipelines.store.opening import Opening
 from pipelines.store.tables import Folder
 
@@ -180,21 +180,35 @@ def _finished(store: Folder, batch: Interval, *, revision: int) -> list[Attempt]
 def still_mine(store: Folder, run: Run) -> None:
     """Raise `WaitForTheBatch` if a newer attempt has taken over what this one does."""
     if attempts.is_taken_over(store, run.begun):
-        raise WaitForTheBatch(
-            f"batch {run.batch}: a newer attempt has taken over; this one, number {run.begun.attempt}, "
-            "has stopped and changed "
-            "nothing since. Look at the newer one; there is nothing to do here",
-            is_over=True,
-        )
+        raise _is_over(run)
+
+
+def _is_over(run: Run) -> WaitForTheBatch:
+    return WaitForTheBatch(
+        f"batch {run.batch}: a newer attempt has taken over, or it has been given up; this attempt, number "
+        f"{run.begun.attempt}, has stopped and changed nothing since. There is nothing to do here: `sash "
+        "status` tells how the batch stands",
+        is_over=True,
+    )
 
 
 def close_run(store: Folder, run: Run, *, row: LedgerRow) -> None:
-    """Write the final row of a run that is still open; the batches that it covers no longer count then."""
+    """Write the final row of a run; the batches that it covers no longer count then.
 
-    def changes(rows: list[LedgerRow]) -> list[LedgerRow]:
-        return [row, *[replace(one, status="abandoned") for one in rows if one.batch in run.opening.covered]]
+    Somebody may have taken it for dead, and said that it failed. Raises `WaitForTheBatch` where it has been
+    given up, or published by another attempt.
+    """
 
-    _change(store, run, changes=changes)
+    def commit() -> None:
+        runs = small.open_table(store, "runs")
+        rows = _rows(small.read(runs))
+        mine = [one for one in rows if (one.batch, one.revision) == (run.batch, run.revision)]
+        if not any(one.is_unfinished for one in mine):
+            raise _is_over(run)
+        covered = [replace(one, status="abandoned") for one in rows if one.batch in run.opening.covered]
+        _put(runs, rows, row, *covered)
+
+    small.retried(commit, "runs")
 
 
 def mark(store: Folder, run: Run, *, status: Status) -> None:
@@ -207,14 +221,14 @@ def mark(store: Folder, run: Run, *, status: Status) -> None:
         )
 
 
-def leave(store: Folder, batch: Interval, *, revision: int) -> bool:
+def leave(store: Folder, batch: Interval, *, revision: int, opened: int) -> bool:
     """Say that a batch failed whose workers were killed, so that nobody takes it for being at work.
 
-    Returns whether it stood as running. One that a whole run from elsewhere has taken over is let be.
+    Returns whether it stood as running. One that somebody else has gone on with is let be: a whole run, or
+    one stage by stage that opened it later than the attempt `opened`.
     """
     of_run = [one for one in attempts.read(store) if one.is_of(batch, revision) and one.what == "begun"]
-    newest = max(of_run, key=lambda one: one.attempt, default=None)
-    if newest is None or newest.stage is None:
+    if not of_run or any(one.attempt > opened and one.stage in (None, OPENING) for one in of_run):
         return False
 
     def commit() -> bool:

@@ -20,6 +20,7 @@ Value = str | int | None | Mapping[str, float]
 INSTANTS = ("watermark_before", "watermark_after", "started_at", "finished_at")
 OPENING = "open"
 """The stage of an attempt that opens a batch and writes nothing in it; what is noted there was asked for."""
+HOW = "from where to where: with --from and --to, or in Airflow by the params `from` and `to`"
 COUNTS = ("ingested", "accepted", "late", "quarantined", "duplicates", "panes")
 
 
@@ -108,7 +109,7 @@ def next_batch(rows: Iterable[LedgerRow], pipeline: Pipeline) -> Interval:
         if pipeline.schedule is None:
             raise CorrectTheCall(
                 f"no batch of pipeline `{pipeline.name}` has run, and its spec has no `schedule: "
-                "{start: …}` to begin at: say which batch to run, with --from and --to"
+                f"{{start: …}}` to begin at: say which batch to run, {HOW}"
             )
         return _batch_at(pipeline.schedule.start_us, pipeline)
     if last.status in ("stopped", "failed"):
@@ -121,7 +122,7 @@ def _batch_at(start_us: int, pipeline: Pipeline) -> Interval:
     if end_us > LATEST_US:
         raise CorrectTheCall(
             f"there is no next batch: it would begin at {show_instant(start_us)} and end after the year "
-            "9999; say which batch to run, with --from and --to"
+            f"9999; say which batch to run, {HOW}"
         )
     return Interval(start_us, end_us)
 

@@ -138,7 +138,9 @@ def _changes(published: Sequence[LedgerRow], fingerprint: str) -> Changes:
     known = frozenset[str]().union(*[windows_of(row.spec_fingerprint) for row in published])
     found = changes_between(last.spec_fingerprint, fingerprint, known=known)
     if found.problems:
-        rebuild = "Run with --rebuild to compute all anew, give the pipeline a new `name`, or undo the change"
+        rebuild = (
+            "Compute all anew with `sash run … --rebuild`, give the pipeline a new `name`, or undo the change"
+        )
         raise CorrectTheSpec(
             "the store", tuple(f"made by another spec: {it}. {rebuild}" for it in found.problems)
         )
@@ -164,8 +166,7 @@ def _refuse_overlap(batch: Interval, overlapping: Sequence[Interval], *, replace
     if overlapping and not replace:
         raise ChooseAnotherBatch(
             f"batch {batch} covers {len(overlapping)} older ones, the first {min(overlapping)}. To put it "
-            "in their place "
-            "say --replace; or run those again"
+            "in their place say --replace, or fill in `replace` in Airflow; or run those again"
         )
 
 

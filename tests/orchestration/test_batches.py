@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.intervals import Interval, to_us
-from pipelines.orchestration.batches import batch_of, data_interval, hand_on, on_schedule, taken
+from pipelines.orchestration.batches import batch_of, data_interval, hand_on, taken
 from pipelines.orchestration.params import Wishes
-from pipelines.spec import Pipeline, Schedule, load
+from pipelines.spec import Pipeline, load
 
 DAY_US = 86_400_000_000
 WEEK_US = 7 * DAY_US
@@ -65,20 +65,6 @@ def test_the_kinds_of_runs_are_spelled_as_airflow_spells_them() -> None:
 def test_the_empty_interval_of_a_cron_trigger_is_none() -> None:
     assert data_interval("scheduled", day(1), end=day(1)) is None
     assert data_interval("scheduled", None, end=None) is None
-
-
-def test_an_interval_off_the_grid_moves_back_onto_it(pipeline: Pipeline) -> None:
-    #  schedule   Tue 1 |-------| Tue 8 |-------| Tue 15       Airflow's weeks begin on Thursdays, as 1970 did
-    #  interval     Thu 3 |-------| Thu 10
-    weekly = replace(pipeline, batch_us=WEEK_US, schedule=Schedule(start_us=to_us(day(1))))
-    assert on_schedule(days(3, 10), weekly) == days(1, 8)
-    assert on_schedule(days(8, 15), weekly) == days(8, 15)
-    assert on_schedule(Interval(days(8, 15).start_us - 1, days(8, 15).end_us - 1), weekly) == days(1, 8)
-
-
-def test_an_interval_of_another_length_is_taken_as_it_is(pipeline: Pipeline) -> None:
-    weekly = replace(pipeline, batch_us=WEEK_US, schedule=Schedule(start_us=to_us(day(1))))
-    assert on_schedule(days(3, 4), weekly) == days(3, 4)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
-from airflow.sdk import DAG, DeltaDataIntervalTimetable, Param, task
+from airflow.sdk import DAG, Param, task
+from airflow.serialization.serialized_objects import DagSerialization
 
 from pipelines.errors import CorrectTheSpec
+from pipelines.intervals import to_us
 from pipelines.orchestration import batch_params, window_stages, windowed_dag, windows_asset
 from pipelines.orchestration.params import FIELDS
 from tests.orchestration.conftest import SPEC
@@ -17,12 +20,13 @@ TWO_SOURCES = """\
 source: {format: csv, schema: "page STRING, seen TIMESTAMP", event_time: seen}
 sources: {north: {path: data/north.csv}, south: {path: data/south.csv}}
 """
+DAY_US = 86_400_000_000
 GRAPH = {
     "choose_batch": {"open_batch"},
     "open_batch": {"accumulate", "combine", "finalise", "publish", "close_spark"},
-    "accumulate": {"combine"},
-    "combine": {"finalise"},
-    "finalise": {"publish"},
+    "accumulate": {"combine", "close_spark"},
+    "combine": {"finalise", "close_spark"},
+    "finalise": {"publish", "close_spark"},
     "publish": {"close_spark"},
     "close_spark": set(),
 }
@@ -78,7 +82,7 @@ def test_one_run_at_a_time(spec: Path) -> None:
 
 
 def test_the_form_has_our_fields_and_those_of_the_dag(spec: Path) -> None:
-    dag = windowed_dag(spec, params={"mine": Param(1, type="integer")})
+    dag = windowed_dag(spec, params=MappingProxyType({"mine": Param(1, type="integer")}))
     assert set(dag.params) == {*FIELDS, "mine"}
     assert dag.params.get_param("from").schema == batch_params()["from"].schema
 
@@ -93,19 +97,35 @@ def test_without_a_schedule_it_is_only_triggered(spec: Path) -> None:
 def test_a_schedule_is_one_batch_after_the_other_from_its_start(spec: Path, catchup: bool) -> None:
     more = f"schedule: {{start: 2013-01-01, catchup: {str(catchup).lower()}}}\ntime: {{batch: 7 days}}\n"
     dag = windowed_dag(write(spec, more))
-    assert isinstance(dag.timetable, DeltaDataIntervalTimetable)
-    assert dag.timetable.delta == timedelta(days=7)
-    assert dag.start_date == datetime(2013, 1, 1, tzinfo=UTC)
+    assert dag.timetable.serialize() == {
+        "start_us": to_us(datetime(2013, 1, 1, tzinfo=UTC)),
+        "length_us": 7 * DAY_US,
+        "until_us": None,
+    }
     assert dag.catchup is catchup
 
 
-@pytest.mark.parametrize(("own", "on_grid"), [({}, True), ({"schedule": "@daily"}, False)])
-def test_intervals_of_a_schedule_of_ones_own_are_batches_as_they_are(
-    own: dict[str, str], on_grid: bool, spec: Path
+@pytest.mark.parametrize("until", [None, datetime(2013, 6, 1, tzinfo=UTC)])
+def test_a_run_by_hand_has_its_tasks_also_before_the_schedule_begins_and_after_it_ends(
+    until: datetime | None, spec: Path
 ) -> None:
-    more = "schedule: {start: 2013-01-01}\ntime: {batch: 7 days}\n"
-    dag = windowed_dag(write(spec, more), **own)
-    assert dag.get_task("choose_batch").python_callable.__self__.on_grid is on_grid
+    dag = windowed_dag(write(spec, "schedule: {start: 2013-01-01}\n"), end_date=until)
+    kept = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    assert kept.timetable.until_us == (None if until is None else to_us(until))
+    # Airflow makes no task of a run whose logical date is outside of these.
+    assert {(it.start_date, it.end_date) for it in kept.tasks} == {(None, None)}
+
+
+def test_a_run_by_hand_has_its_tasks_where_the_schedule_catches_up_later(spec: Path) -> None:
+    dag = windowed_dag(write(spec, "schedule: {start: 2113-01-01, catchup: true}\n"))
+    kept = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    assert {(it.start_date, it.end_date) for it in kept.tasks} == {(datetime(1970, 1, 1, tzinfo=UTC), None)}
+
+
+def test_a_schedule_of_ones_own_is_taken_as_it_is(spec: Path) -> None:
+    end = datetime(2014, 1, 1, tzinfo=UTC)
+    dag = windowed_dag(write(spec, "schedule: {start: 2013-01-01}\n"), schedule="@daily", end_date=end)
+    assert (dag.schedule, dag.end_date) == ("@daily", end)
 
 
 def test_what_the_dag_file_says_wins_over_the_spec(spec: Path) -> None:

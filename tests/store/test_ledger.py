@@ -14,7 +14,7 @@ from pipelines.intervals import Interval
 from pipelines.store import attempts, ledger, small
 from pipelines.store.fence import Fence
 from pipelines.store.ledger import Done, Run
-from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.ledger_rows import OPENING, LedgerRow
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.tables import ATTEMPTS, CHECKS, RUNS, Store
 
@@ -55,14 +55,37 @@ def test_a_batch_is_opened_once_and_taken_over_with_the_same_row(store: Store) -
 
 
 def test_a_batch_whose_workers_were_killed_is_left_as_failed_unless_a_whole_run_has_it(store: Store) -> None:
+    opened = open_day(store, 1, stage=OPENING).begun.attempt
     open_day(store, 1, stage="combine")
     batch = Interval(DAY, 2 * DAY)
-    assert ledger.leave(store, batch, revision=0)
+    assert ledger.leave(store, batch, revision=0, opened=opened)
     assert [row.status for row in ledger.read_rows(store)] == ["failed"]
-    assert not ledger.leave(store, batch, revision=0)
+    assert not ledger.leave(store, batch, revision=0, opened=opened)
     open_day(store, 1)
-    assert not ledger.leave(store, batch, revision=0)
+    assert not ledger.leave(store, batch, revision=0, opened=opened)
     assert [row.status for row in ledger.read_rows(store)] == ["running"]
+
+
+def test_a_batch_that_somebody_else_opened_stage_by_stage_is_not_left(store: Store) -> None:
+    opened = open_day(store, 1, stage=OPENING).begun.attempt
+    others = open_day(store, 1, stage=OPENING).begun.attempt
+    open_day(store, 1, stage="combine")
+    batch = Interval(DAY, 2 * DAY)
+    assert not ledger.leave(store, batch, revision=0, opened=opened)
+    assert ledger.leave(store, batch, revision=0, opened=others)
+
+
+def test_a_run_that_was_taken_for_dead_is_closed_and_one_that_was_given_up_is_not(store: Store) -> None:
+    opened = open_day(store, 1, stage=OPENING).begun.attempt
+    publishing = open_day(store, 1, stage="publish")
+    assert ledger.leave(store, publishing.batch, revision=0, opened=opened)
+    close(store, publishing)
+    assert [row.status for row in ledger.read_rows(store)] == ["published"]
+    late = open_day(store, 2, stage="publish")
+    ledger.abandon_run(store, late)
+    with pytest.raises(WaitForTheBatch, match="given up"):
+        close(store, late)
+    assert [row.status for row in ledger.read_rows(store)] == ["published", "abandoned"]
 
 
 def test_an_attempt_that_was_taken_over_is_told_so_and_the_newer_one_is_not(store: Store) -> None:

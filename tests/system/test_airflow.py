@@ -178,11 +178,13 @@ def test_the_asset_event_carries_batch_counts_and_watermark(airflow: Services, v
     assert event["extra"].items() >= wanted.items()
 
 
-def test_an_unknown_param_fails_at_once(airflow: Services, visits: str) -> None:
-    run = airflow.trigger("visits", form="2024-01-01")
-    assert airflow.outcome("visits", run) == "failed"
-    assert airflow.tasks("visits", run)["choose_batch"]["try_number"] == 1
-    assert "found `form`; allowed are from, to" in airflow.log("visits", run, task="choose_batch")
+def test_an_unknown_param_fails_at_once_also_after_the_schedule_has_ended(
+    airflow: Services, visits: str
+) -> None:
+    run = airflow.trigger("daily", form="2024-01-01")
+    assert airflow.outcome("daily", run) == "failed"
+    assert airflow.tasks("daily", run)["choose_batch"]["try_number"] == 1
+    assert "found `form`; allowed are from, to" in airflow.log("daily", run, task="choose_batch")
 
 
 def test_a_failed_check_fails_its_task_once_and_says_why(airflow: Services, stopped: str) -> None:
@@ -217,7 +219,7 @@ def test_once_it_is_put_right_clearing_the_failed_tasks_goes_on(airflow: Service
 
 
 def test_a_backfill_runs_its_days_one_after_the_other(airflow: Services, visits: str) -> None:
-    runs = airflow.ask("GET", "dags/daily/dagRuns")["dag_runs"]
+    runs = airflow.ask("GET", "dags/daily/dagRuns?run_type=backfill")["dag_runs"]
     assert {airflow.outcome("daily", run["dag_run_id"]) for run in runs} == {"success"}
     first, second = ledger(airflow, "daily")
     assert (first.batch, second.batch) == (FIRST, SECOND)
@@ -230,7 +232,7 @@ def test_a_backfill_runs_its_days_one_after_the_other(airflow: Services, visits:
 def test_a_backfill_of_what_has_run_backwards_and_at_once_changes_nothing(
     airflow: Services, visits: str
 ) -> None:
-    for run in airflow.ask("GET", "dags/daily/dagRuns")["dag_runs"]:
+    for run in airflow.ask("GET", "dags/daily/dagRuns?run_type=backfill")["dag_runs"]:
         assert airflow.outcome("daily", run["dag_run_id"]) == "success"
     before = ledger(airflow, "daily"), stored(airflow, "panes", pipeline="daily")
     airflow.ask(
@@ -245,7 +247,7 @@ def test_a_backfill_of_what_has_run_backwards_and_at_once_changes_nothing(
     )
 
     def have_run_again() -> bool:
-        runs = airflow.ask("GET", "dags/daily/dagRuns")["dag_runs"]
+        runs = airflow.ask("GET", "dags/daily/dagRuns?run_type=backfill")["dag_runs"]
         tasks = [airflow.tasks("daily", run["dag_run_id"]) for run in runs]
         return all(it["choose_batch"]["try_number"] == 2 for it in tasks) and all(
             run["state"] == "success" for run in runs
