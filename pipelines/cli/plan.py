@@ -20,6 +20,7 @@ KINDS = {
     "older": "older than the newest, and never run: a restatement",
     "same": "has run: a restatement, if its data have changed",
     "covers": "takes the place of older batches",
+    "unfinished": "was begun and is unfinished: goes on with it",
 }
 
 

@@ -30,7 +30,7 @@ from pipelines.cli.told import Interrupted
 from pipelines.cli.written import instant
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline
+from pipelines.spec import Pipeline, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
 from pipelines.stages.rebuilding import empty_tables
 from pipelines.store.ledger_rows import newest
@@ -50,6 +50,8 @@ def run(arguments: Arguments) -> None:
         refuse_rebuild_without_bounds(arguments)
         confirm_rebuild(pipeline, yes=arguments.yes)
         await_quiet(pipeline, store, wait=arguments.wait)
+        for request in requests:
+            refuse_too_many_paths(pipeline, request.batch)
         empty_tables(Site(session_of(arguments), store, pipeline))
     carry_out(arguments, pipeline, store=store, requests=requests)
 

@@ -43,7 +43,7 @@ def _sections(
         yield _counts(published)
         yield _watermark(published[-1])
         yield substreams(pipeline, store, batch=published[-1].batch)
-        yield from _other_spec(pipeline, published[-1])
+        yield from _other_spec(pipeline, max(published, key=lambda row: row.started_at_us or 0))
     yield _what_to_do(arguments, pipeline, rows=rows)
 
 

@@ -14,11 +14,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.aggregates import is_unchanged
+from pipelines.combine import TOUCHED
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS, finished
 from pipelines.finalise.triggers import fires, fires_early, is_published
 from pipelines.spec import Mode, Pipeline
-from pipelines.windows import session_windows
+from pipelines.windows import keeps_apart, session_windows
 
 
 def panes(
@@ -65,10 +66,17 @@ def _beside(rows: DataFrame, others: DataFrame | None, *, what: str, pipeline: P
 def _publishes(both: DataFrame, pipeline: Pipeline, *, publication: Publication) -> Column:
     if not publication.restated:
         return fires(pipeline, publication)
-    is_wanted = (F.col("timing") != "EARLY") | fires_early(pipeline)
+    is_wanted = ((F.col("timing") != "EARLY") | fires_early(pipeline)) & _is_touched(pipeline)
     fresh = (F.col("event_count") > 0) & is_wanted
     is_due = (F.col("event_count") > 0) & (F.col("timing") == "ON_TIME")
     return F.when(is_published(), _has_changed(both, pipeline) | is_due).otherwise(fresh)
+
+
+def _is_touched(pipeline: Pipeline) -> Column:
+    """Whether a window is one that a restatement is about: others of its keys are looked at too."""
+    names = [it.name for it in session_windows(pipeline) if not keeps_apart(it.shape)]
+    is_session = F.col("window").isin(names) if names else F.lit(False)
+    return ~is_session | F.col(TOUCHED) | (F.col("timing") == "ON_TIME")
 
 
 def _next_index(pipeline: Pipeline) -> Column:

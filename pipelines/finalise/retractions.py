@@ -59,7 +59,7 @@ def retracted_sessions(
         .otherwise(F.lit("EARLY"))
         .alias("timing"),
         (F.col("_last.pane_index") + 1).alias("pane_index"),
-        F.lit(False).alias("is_final"),
+        publication.is_final(pipeline).alias("is_final"),
     )
     return as_panes(brought.unionByName(emptied), pipeline, restated=publication.restated)
 

@@ -103,6 +103,14 @@ def late_events(fated_events: DataFrame, windows: Sequence[Window], *, watermark
     return counted.select(*columns, F.inline("_losses"))
 
 
+AS_IT_CAME = {
+    "ignoreNullFields": "false",
+    # Spark's own end with milliseconds.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
+}
+
+
 def quarantined_rows(fated_events: DataFrame) -> DataFrame:
     """One row per quarantined row: `record`, the row as it came (JSON, or the text that could not be read),
     and `rules`.
@@ -110,7 +118,7 @@ def quarantined_rows(fated_events: DataFrame) -> DataFrame:
     `is_claimed` tells whether a time of the row puts it into the batch.
     """
     columns = as_read(fated_events)
-    record = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"})
+    record = F.to_json(F.struct(*columns), AS_IT_CAME)
     if UNREADABLE in fated_events.columns:
         text = F.to_json(F.struct(F.col(UNREADABLE).alias("unreadable")))
         record = F.when(F.col(UNREADABLE).isNotNull(), text).otherwise(record)

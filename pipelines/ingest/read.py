@@ -113,15 +113,18 @@ def _only_spark_tells(path: str) -> bool:
 
 
 def _holds_a_file(path: Path) -> bool:
-    """Whether there is one that Spark would read: names with a dot or a line in front are hidden from it.
+    """Whether there is one that Spark would read, be it in a folder below. A table of Delta's needs none."""
+    if not path.is_dir():
+        return path.is_file() and not _is_hidden(path.name)
+    if (path / "_delta_log").is_dir():
+        return True
+    below = (it.relative_to(path).parts for it in path.rglob("*") if it.is_file())
+    return any(not any(map(_is_hidden, parts)) for parts in below)
 
-    A table of Delta's needs none.
-    """
-    files = path.rglob("*") if path.is_dir() else (path,)
-    return (
-        any(it.is_file() and not it.name.startswith((".", "_")) for it in files)
-        or (path / "_delta_log").is_dir()
-    )
+
+def _is_hidden(name: str) -> bool:
+    """Whether Spark passes over what is called so, like `_temporary`, where another job is still writing."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def schema_of(spark: SparkSession, source: Source, *, home: Path) -> StructType:

@@ -203,7 +203,7 @@ def _kinds(rows: DataFrame, asked: Sequence[Asked]) -> list[DataType]:
     # A join's condition may be nothing but deterministic and over the row: Spark itself says what is not.
     # The line break ends a comment that the expression may end with.
     holds = reduce(and_, [F.expr(f"({one.sql}\n) IS NOT NULL") for one in asked])
-    joined = rows.select(F.lit(1).alias("one")).join(rows, on=holds, how="left")
+    joined = rows.select(F.lit(1).alias("_one")).join(rows, on=holds, how="left")
     selected = rows.select(
         *[F.expr(one.sql).alias(f"expression_{number}") for number, one in enumerate(asked)]
     )

@@ -5,7 +5,7 @@ in one message, each with its line, what was found and what is allowed; and a pi
 consistent in itself.
 """
 
-from pipelines.spec.changes import Changes, changes_between, windows_of
+from pipelines.spec.changes import Changes, changes_between, have_other_triggers, windows_of
 from pipelines.spec.check import frame_us, warnings
 from pipelines.spec.coarser import coarser_us
 from pipelines.spec.durations import parse_duration, parse_instant, show_duration
@@ -35,7 +35,7 @@ from pipelines.spec.model import (
 )
 from pipelines.spec.modules import find_modules_beside
 from pipelines.spec.parse import load
-from pipelines.spec.paths import expand_paths, is_uri, shares_files, store_at
+from pipelines.spec.paths import expand_paths, is_uri, refuse_too_many_paths, shares_files, store_at
 from pipelines.spec.secret_values import hide, secrets_in, secrets_of
 
 __all__ = [
@@ -67,11 +67,13 @@ __all__ = [
     "find_modules_beside",
     "fingerprint",
     "frame_us",
+    "have_other_triggers",
     "hide",
     "is_uri",
     "load",
     "parse_duration",
     "parse_instant",
+    "refuse_too_many_paths",
     "secrets_in",
     "secrets_of",
     "shares_files",

@@ -35,6 +35,12 @@ def windows_of(fingerprint: str) -> frozenset[str]:
     return frozenset(_windows(_parsed(fingerprint)))
 
 
+def have_other_triggers(before: str, after: str) -> bool:
+    """Whether panes were told by other triggers under the one state fingerprint than under the other."""
+    was = _parsed(before)
+    return PANES in was and was[PANES] != _parsed(after).get(PANES)
+
+
 def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> Changes:
     """What changed between two state fingerprints.
 
@@ -68,7 +74,7 @@ def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> 
         problems=tuple(problems),
         new_windows=tuple(new),
         reshaped=tuple(reshaped),
-        new_triggers=PANES in was and was[PANES] != now.get(PANES),
+        new_triggers=have_other_triggers(before, after),
         frame_lengths=tuple(sorted((name.removeprefix(GRID), us) for name, us in lengths.items())),
     )
 

@@ -26,7 +26,10 @@ SHORT = {"us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute
 ALSO = {"sec": "second", "m": "minute", "mins": "minute", "hr": "hour", "w": "week"}
 NO_LENGTH = ("month", "year", "quarter")
 AT_MOST_US = {"month": 31 * UNITS_US["day"], "year": 366 * UNITS_US["day"]}
-AT_MOST = re.compile(r"([0-9]+)\s*(month|year)s?", re.IGNORECASE)
+AT_MOST = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(month|year)s?", re.IGNORECASE)
+ISO_AT_MOST = re.compile(r"P(?:([0-9]+(?:\.[0-9]+)?)Y)?(?:([0-9]+(?:\.[0-9]+)?)M)?", re.IGNORECASE)
+OF_MONTHS = re.compile(r"P(?:[0-9.]+[DW])*[0-9.]+[YM]", re.IGNORECASE)
+"""An ISO 8601 duration that has months or years in it."""
 
 ONE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]+)")
 ISO = re.compile(
@@ -50,10 +53,19 @@ def parse_duration(text: object, *, calendar: bool = False) -> int:
     written = text.strip()
     if written == "0":
         return 0
-    kept = AT_MOST.fullmatch(written) if calendar else None
-    if kept:
-        return _whole(written, [(kept[1], AT_MOST_US[kept[2].lower()])])
-    if re.search(r"(?i)^P(?:[0-9.]+[DW])*[0-9.]+[YM]", written):
+    if calendar:
+        spelled = ISO_AT_MOST.match(written)
+        years, months = spelled.groups() if spelled else (None, None)
+        if spelled and (years or months):
+            rest = f"P{written[spelled.end() :]}"
+            parts = [(years or "0", AT_MOST_US["year"]), (months or "0", AT_MOST_US["month"])]
+            return _whole(written, parts) + (0 if rest == "P" else parse_duration(rest))
+        kept = AT_MOST.findall(written)
+        rest = AT_MOST.sub("", written).replace(",", "").replace("and", "").strip()
+        if kept:
+            parts = [(number, AT_MOST_US[unit.lower()]) for number, unit in kept]
+            return _whole(written, parts) + (parse_duration(rest) if rest else 0)
+    if OF_MONTHS.match(written):
         raise ValueError(f"found `{text}`: months and years have no fixed length; {ALLOWED}")
     iso = ISO.fullmatch(written)
     if iso and not written.upper().endswith("T"):

@@ -94,6 +94,8 @@ class Fields:
             self._taken.add(name)
             return located.written
         written = self.text(name, required=required)
+        if located is not None and located.value is None and not required:
+            self.refuse(located, "found nothing; allowed is a SQL expression", name=name)
         if written is not None and located is not None:
             for problem in problems_of(written):
                 self.refuse(located, f"`{written}`: {problem}", name=name)

@@ -14,6 +14,7 @@ from pathlib import Path
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US, Interval, floor_to, from_us
 from pipelines.spec.durations import UNITS_US, show_duration
+from pipelines.spec.model import Pipeline
 
 PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
 DIRECTIVE = re.compile(r"%(-?.?)", re.DOTALL)
@@ -39,6 +40,12 @@ FORMATS = {
 }
 MOST_PATHS = 10_000
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+def refuse_too_many_paths(pipeline: Pipeline, batch: Interval) -> None:
+    """Raise `CorrectTheCall` where a path of the pipeline has more values over a batch than can be read."""
+    for source in pipeline.sources:
+        expand_paths(source.path or "", batch)
 
 
 def expand_paths(path: str, batch: Interval) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal, cast
 
-from pipelines.spec.durations import ISO, parse_duration, show_duration
+from pipelines.spec.durations import ISO, OF_MONTHS, parse_duration, show_duration
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import (
     Cumulate,
@@ -134,6 +134,7 @@ def _tumbling(fields: Fields) -> Shape | None:
         and isinstance(size.value, str)
         and size.value.isidentifier()
         and not ISO.fullmatch(size.value)
+        and not OF_MONTHS.match(size.value)
     ):
         return PerElement(column=size.value, offset_us=offset_us)
     size_us = fields.duration("tumbling", positive=True)

@@ -29,6 +29,8 @@ def read_sources(document: Fields, times: SourceTimes, *, problems: Problems) ->
     """The sources: `source` alone is named `main`; those of `sources` override it key by key."""
     common = document.take("source")
     several = document.take("sources")
+    if several is None and "sources" in document:
+        document.refuse(document.items["sources"], "found nothing; allowed is a mapping of names to sources")
     if several is None:
         if common is None:
             document.refuse(None, "`source` is missing; it is required")
@@ -38,6 +40,8 @@ def read_sources(document: Fields, times: SourceTimes, *, problems: Problems) ->
     if not named:
         document.refuse(several, "found nothing; allowed is a mapping of names to sources", name="sources")
     shared = common.value if common is not None and isinstance(common.value, Mapping) else {}
+    if common is not None and not isinstance(common.value, Mapping):
+        document.refuse(common, "allowed is a mapping", name="source")
     found: list[Source] = []
     for name, located in named.items():
         if not name.isidentifier() or name.lower() != name:
@@ -87,7 +91,8 @@ def _read(fields: Fields, name: str, *, times: SourceTimes) -> Source | None:
 def _path(fields: Fields, format_: str) -> str | None:
     """A path for what is read from files, none for what is not; its places for time have a known format."""
     path, located = fields.text("path"), fields.items.get("path")
-    if path is None and "path" not in fields and format_ and format_ not in WITHOUT_PATH:
+    is_told = located is not None and located.value is not None
+    if path is None and not is_told and format_ and format_ not in WITHOUT_PATH:
         fields.refuse(None, f"`path` is missing; format {format_} needs one")
     if path is not None and format_ in WITHOUT_PATH:
         fields.refuse(
@@ -126,6 +131,8 @@ def _event_id(fields: Fields) -> EventId | None:
     of, within_us = given.texts("of"), given.duration("within", positive=True, calendar=True)
     if not of:
         given.refuse(None, "`of` is missing; allowed is a list of columns")
+    elif len({name.lower() for name in of}) < len(of):
+        given.refuse(given.items["of"], "found a column twice; allowed is each once", name="of")
     given.close()
     return EventId(of=of, within_us=within_us) if of else None
 

@@ -48,8 +48,9 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
         # One that came with the batch was empty at first.
         restore(store, table, version=before.get(table, 0), fences=[run.fence(lane) for lane in lanes])
     void_attempts(store, run)
-    say_versions(store, None)
+    # First, for without the versions it could not be given up again.
     abandon_run(store, run)
+    say_versions(store, None)
     return pending
 
 

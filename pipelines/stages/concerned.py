@@ -29,7 +29,7 @@ from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.meeting import due_or_near, overlapping, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
-from pipelines.store.ledger import Run, noted
+from pipelines.store.ledger import Run
 from pipelines.store.retention import whole_from_us
 from pipelines.store.sql import Instant, is_batch, not_after, text
 from pipelines.store.writes import days_of
@@ -142,7 +142,7 @@ def _touching(work: Work, group: Group) -> str:
     opening = work.run.opening
     if group.is_about(opening.changes.new_windows) or (group.with_news and opening.changes.new_triggers):
         return "true"
-    whose = "false" if _has_run_alike(work) and not work.request.ignore_lateness else is_batch(work.batch)
+    whose = "false" if work.has_run_alike else is_batch(work.batch)
     if not opening.restated:
         # What an attempt wrote that was stopped, and this one has not found again, nobody has been told of.
         whose = f"{whose} AND event_count > 0"
@@ -157,15 +157,6 @@ def _touching(work: Work, group: Group) -> str:
     # What came earlier had waited long enough by the last batch in turn, so it was published then.
     since_us = EARLIEST_US if opening.in_turn_end_us is None else opening.in_turn_end_us - max(waits)
     return f"({whose}) OR batch_end > {Instant(max(EARLIEST_US, since_us))}"
-
-
-def _has_run_alike(work: Work) -> bool:
-    """Whether the batch has run before with the same events, so that it touches nothing."""
-    return (
-        work.run.opening.before is not None
-        and not work.run.opening.covered
-        and noted(work.tables, work.run, name="changed") == 0
-    )
 
 
 def _reached(work: Work) -> tuple[Reached, Reached]:
@@ -193,6 +184,8 @@ def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
         # Where lateness is ignored closed windows too take what comes.
         restated=opening.restated or work.request.ignore_lateness,
     )
+    if work.request.ignore_lateness and not opening.restated:
+        concern = replace(concern, ignores_lateness=True)
     if opening.restated and work.was_respelled:
         concern = replace(concern, was_early=True)
     coarser_us = grid_of(work.pipeline, window.name).coarser_us

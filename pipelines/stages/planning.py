@@ -54,8 +54,8 @@ class Published:
 class Plan:
     """What a run of a batch would do.
 
-    `kind` is as `Overlap` has it, `counts` are those of the stages, `stopped` tells why a check
-    would stop it.
+    `kind` is as `Overlap` has it, or `unfinished`, `counts` are those of the stages, `stopped` tells why
+    a check would stop it.
     """
 
     batch: Interval
@@ -73,9 +73,11 @@ def plan_batch(site: Site, request: Request, *, anew: bool = False) -> Plan:
     would raise.
     """
     known = [] if anew else read_ledger(site.store, site.declared.name)
+    has_run = any(it.batch == request.batch and it.status == "published" for it in known)
+    kind = overlapping(known, request.batch).kind
     plan = Plan(
         batch=request.batch,
-        kind=overlapping(known, request.batch).kind,
+        kind="unfinished" if kind == "same" and not has_run else kind,
         inputs=tuple(_input(site, request, source=source) for source in site.pipeline.sources),
     )
     with _scratch(site, anew=anew) as scratch:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pipelines.checks import load_suite
-from pipelines.errors import WaitForTheBatch
+from pipelines.checks import load_suite, unknown_names
+from pipelines.errors import CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.verify import check
+from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
 from pipelines.store import small
@@ -26,17 +27,21 @@ def empty_tables(site: Site) -> None:
     tables are not: the next run refuses then, until it is said again.
     """
     check(site.spark, site.declared)
-    load_suite(site.declared.expectations)
+    suite = load_suite(site.declared.expectations)
     pending = unfinished(read_ledger(site.store, site.declared.name))
     if pending is not None and pending.status == "running":
         raise WaitForTheBatch(
             f"batch {pending.batch} is running: the tables cannot be rebuilt under it. Wait until it is "
             "done, or abandon it"
         )
-    tables = shapes_of(Site(site.spark, site.store, site.declared)).tables()
+    anew = Site(site.spark, site.store, site.declared)
+    shapes = shapes_of(anew)
+    problems = (*unfit(anew, suite, shapes=shapes), *(unknown_names(suite) if suite.expectations else ()))
+    if problems:
+        raise CorrectTheSpec(site.declared.path.name, problems)
     small.create(site.tables, KEPT, columns=ATTEMPTS)
     say_versions(site.tables, None)
-    for table, columns in tables.items():
+    for table, columns in shapes.tables().items():
         if table != KEPT:
             small.recreate(site.tables, table, columns=columns)
     say_gone(site.tables, None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -21,21 +21,19 @@ from pipelines.errors import (
     LookAtTheData,
     WaitForTheBatch,
 )
-from pipelines.ingest.verify import check
 from pipelines.intervals import show_instant
-from pipelines.spec import Pipeline, Source, state_fingerprint
+from pipelines.spec import Pipeline, Source, refuse_too_many_paths, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
 from pipelines.stages.combining import combine_batch
 from pipelines.stages.evaluation import evaluated
-from pipelines.stages.expected import unfit
 from pipelines.stages.finalising import finalise_batch
 from pipelines.stages.gates import mark_of_rules
 from pipelines.stages.lines import line_of
+from pipelines.stages.preparing import is_to_prepare, prepare, refuse_leftovers
 from pipelines.stages.publishing import publish_batch
-from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.store import small
-from pipelines.store.attempts import Attempt, say_versions
+from pipelines.store.attempts import Attempt
 from pipelines.store.ledger import (
     Done,
     Run,
@@ -49,17 +47,14 @@ from pipelines.store.ledger import (
     note,
     open_run,
     read_rows,
+    void_attempts,
 )
 from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.reader import wishes_of
 from pipelines.store.retention import whole_from_us
-from pipelines.store.tables import ATTEMPTS, RUNS, Columns
-from pipelines.store.writes import AS_READ
+from pipelines.store.tables import ATTEMPTS, RUNS
 
-OF_STATES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
-"""The tables whose columns follow from key and aggregates: of one type for as long as they are kept."""
-Unlike = Mapping[str, tuple[str | None, str | None]]
 STAGES = ("accumulate", "combine", "finalise", "publish")
 
 
@@ -99,15 +94,20 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     def opens(rows: list[LedgerRow]) -> Opening:
         return opening_of(rows, request.batch, fingerprint=fingerprint, replace=request.replace)
 
+    refuse_too_many_paths(site.pipeline, request.batch)
     rows = read_rows(site.tables)
     opening, pending = opens(rows), unfinished(rows)
     _refuse_beyond_retention(site, opening)
-    if pending is None or pending.spec_fingerprint != fingerprint:
+    is_made_anew = False
+    if is_to_prepare(pending, fingerprint, stage=stage):
         is_empty = not any(row.status == "published" for row in rows)
         if is_empty and pending is None:
-            _refuse_leftovers(site)
-        _prepare(site, is_empty=is_empty)
+            refuse_leftovers(site)
+        is_made_anew = prepare(site, is_empty=is_empty)
     run = open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
+    if is_made_anew and pending is not None:
+        # What was done at it before is gone with the tables.
+        void_attempts(site.tables, run)
     wishes = _wishes(request)
     known = wishes_of(site.store, site.pipeline.name, batch=run.batch, revision=run.revision)
     if wishes != known:
@@ -169,64 +169,6 @@ def _refuse_beyond_retention(site: Site, opening: Opening) -> None:
             f"batch {opening.batch} is older than what `retention` keeps, which begins at "
             f"{show_instant(kept_us)}: its frames may be gone. Run a newer one, or compute all anew with "
             "--rebuild"
-        )
-
-
-def _refuse_leftovers(site: Site) -> None:
-    """Raise `CorrectTheCall` where tables hold rows of which the ledger knows nothing."""
-    left = [table for table in OF_STATES if small.has_rows(site.tables, table)]
-    if left:
-        raise CorrectTheCall(
-            f"no batch of pipeline `{site.pipeline.name}` has run, but there are rows in {', '.join(left)}: "
-            "a rebuild was cut off. Say it again, with --rebuild, which empties them"
-        )
-
-
-def _prepare(site: Site, *, is_empty: bool) -> None:
-    """Hold the spec against its sources, and make the tables that are not there yet.
-
-    While nothing has been published, those that are there may be of a spec that was changed since.
-    """
-    check(site.spark, site.pipeline)
-    shapes = shapes_of(site)
-    problems = unfit(site, site.suite, shapes=shapes)
-    if problems:
-        raise CorrectTheSpec(site.pipeline.path.name, problems)
-    made = {}
-    for table, columns in shapes.tables().items():
-        small.create(site.tables, table, columns=columns)
-        unlike = small.differing(site.tables, table, columns=columns)
-        if unlike and (is_empty or (table in AS_READ and not small.has_rows(site.tables, table))):
-            small.recreate(site.tables, table, columns=columns)
-            made[table] = small.open_table(site.tables, table).version()
-        elif unlike and table in AS_READ:
-            _widen(site, table, columns=columns, unlike=unlike)
-        elif unlike and table in OF_STATES:
-            raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, unlike)))
-    if made:
-        say_versions(site.tables, made)
-
-
-def _widen(site: Site, table: str, *, columns: Columns, unlike: Unlike) -> None:
-    """Let a table of rows as they were read hold those of sources whose columns are others since."""
-    stored = {name.lower(): kind for name, (kind, _) in unlike.items() if kind is not None}
-    wanted = {name: kind for name, (_, kind) in unlike.items() if kind is not None}
-    narrower = {
-        name: (stored[name.lower()], kind)
-        for name, kind in wanted.items()
-        if name.lower() in stored and not small.holds(stored[name.lower()], kind)
-    }
-    if narrower:
-        raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, narrower)))
-    new = [name for name in wanted if name.lower() not in stored]
-    small.add_columns(site.tables, table, columns={name: columns[name] for name in new})
-
-
-def _retyped(table: str, unlike: Unlike) -> Iterator[str]:
-    for name, (stored, wanted) in unlike.items():
-        yield (
-            f"`{name}` is {stored or 'no column'} in the table {table}, and would be {wanted or 'none'} now: "
-            "cast it in `select` to what it was, or compute all anew with --rebuild"
         )
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pipelines.checks import Suite, load_suite
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, changes_between, state_fingerprint, store_at
-from pipelines.store.ledger import Run
+from pipelines.store.ledger import Run, noted
 from pipelines.store.reader import read_ledger
 from pipelines.store.tables import Folder, Store
 
@@ -96,6 +96,14 @@ class Work:
     def was_respelled(self) -> bool:
         """Whether batches have run under another spec: modes and triggers may have been others."""
         return len({row.spec_fingerprint for row in read_ledger(self.site.store, self.pipeline.name)}) > 1
+
+    @property
+    def has_run_alike(self) -> bool:
+        """Whether the batch has run before with the same events, judged alike, so that it touches nothing."""
+        opening = self.run.opening
+        if opening.before is None or opening.covered or self.request.ignore_lateness:
+            return False
+        return noted(self.tables, self.run, name="changed") == 0
 
     @property
     def tables(self) -> Store:

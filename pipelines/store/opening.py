@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
 from pipelines.intervals import Interval, largest
-from pipelines.spec import Changes, changes_between, windows_of
+from pipelines.spec import Changes, changes_between, have_other_triggers, windows_of
 from pipelines.store.ledger_rows import LedgerRow, Status, unfinished
 
 
@@ -61,7 +62,7 @@ class Opening:
 def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, replace: bool) -> Opening:
     """How the batch opens. Raises what says why it cannot."""
     published = [row for row in rows if row.status == "published"]
-    changes = _changes(published, fingerprint)
+    changes = _changes(rows, fingerprint)
     pending = unfinished(rows)
     _refuse_while_busy(batch, pending)
     same = [row for row in published if row.batch == batch]
@@ -94,7 +95,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         covered=tuple(overlapping),
         before=last_revision,
         newest_end_us=newest.batch.end_us if newest else None,
-        in_turn_end_us=_in_turn_end_us(rows),
+        in_turn_end_us=max([row.batch.end_us for row in _in_turn(rows)], default=None),
         changes=changes,
     )
 
@@ -107,17 +108,18 @@ def _known_by(before: Sequence[LedgerRow], previous: LedgerRow | None) -> tuple[
     return (previous.batch, *sorted(later - {previous.batch}))
 
 
-def _in_turn_end_us(rows: Sequence[LedgerRow]) -> int | None:
+def _in_turn(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
+    """What was published and was no restatement, the first to start first."""
     reached_us: int | None = None
-    ends: list[int] = []
-    for row in sorted(rows, key=lambda row: row.started_at_us or 0):
+    found: list[LedgerRow] = []
+    for row in sorted(rows, key=_started_us):
         is_in_turn = row.revision == 0 and (reached_us is None or row.batch.start_us >= reached_us)
         if row.status == "published" and is_in_turn:
-            ends.append(row.batch.end_us)
+            found.append(row)
         if row.finished_at_us is not None:
             # Those that were given up never ended; those that were covered did.
             reached_us = largest(reached_us, row.batch.end_us)
-    return max(ends, default=None)
+    return found
 
 
 def _judging(previous: LedgerRow | None, last_revision: LedgerRow | None) -> int | None:
@@ -130,12 +132,23 @@ def _judging(previous: LedgerRow | None, last_revision: LedgerRow | None) -> int
     return previous.watermark_after_us if previous else None
 
 
-def _changes(published: Sequence[LedgerRow], fingerprint: str) -> Changes:
+def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:
     """What the spec asks of the tables beyond what the one before did. Raises what they cannot serve."""
-    last = max(published, key=lambda row: row.started_at_us or 0, default=None)
-    if last is None or last.spec_fingerprint == fingerprint:
+    last = max([row for row in rows if row.status == "published"], key=_started_us, default=None)
+    if last is None:
         return Changes()
-    known = frozenset[str]().union(*[windows_of(row.spec_fingerprint) for row in published])
+    # A restatement looks at no timers: until a batch in turn has, news waits under the triggers before it.
+    since_us = max(map(_started_us, _in_turn(rows)), default=0)
+    ended = [row for row in rows if row.finished_at_us is not None]
+    waits = any(
+        have_other_triggers(row.spec_fingerprint, fingerprint)
+        for row in ended
+        if _started_us(row) >= since_us
+    )
+    if last.spec_fingerprint == fingerprint:
+        return Changes(new_triggers=waits)
+    # Also of batches that others took the place of: what they published may stand.
+    known = frozenset[str]().union(*[windows_of(row.spec_fingerprint) for row in ended])
     found = changes_between(last.spec_fingerprint, fingerprint, known=known)
     if found.problems:
         rebuild = (
@@ -144,7 +157,11 @@ def _changes(published: Sequence[LedgerRow], fingerprint: str) -> Changes:
         raise CorrectTheSpec(
             "the store", tuple(f"made by another spec: {it}. {rebuild}" for it in found.problems)
         )
-    return found
+    return replaced(found, new_triggers=waits)
+
+
+def _started_us(row: LedgerRow) -> int:
+    return row.started_at_us or 0
 
 
 def _refuse_while_busy(batch: Interval, pending: LedgerRow | None) -> None:

@@ -19,6 +19,8 @@ from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
 from pipelines.store.ledger_rows import OPENING, LedgerRow
 
+IN_ORDER = ("pane_index", "batch_start", "revision", "kind DESC")
+"""The order of the panes of a window: a session that is gone is taken back with the index of what came."""
 KEY = "the key"
 """Stands for the columns of the key, in whatever order."""
 
@@ -28,7 +30,7 @@ NEWEST_FIRST: Mapping[str, tuple[str, ...]] = {
     "watermarks": ("batch_start DESC", "source NULLS FIRST", "substream"),
     "partial_sessions": ("window_start DESC", "batch_start DESC", "source"),
     "sessions": ("window_start DESC", "window"),
-    "panes": ("window_start DESC", "window_end DESC", "window", KEY, "pane_index", "kind DESC"),
+    "panes": ("window_start DESC", "window_end DESC", "window", KEY, *IN_ORDER),
     "windows": ("window_start DESC", "window"),
     "event_ids": ("batch_start DESC", "source"),
     "late_events": ("batch_start DESC", "source"),

@@ -95,13 +95,18 @@ def _told(field: Field) -> str:
 def recreate(store: Folder, table: str, *, columns: Columns) -> None:
     """Let a table be empty, with these columns and no others; its history stays."""
     create(store, table, columns=columns)
+    known = open_table(store, table).metadata()
     # As it was cut when it was made.
-    partitions = open_table(store, table).metadata().partition_columns
+    partitions = known.partition_columns
     whole = {**columns, "day": DateType()} if "day" in partitions else columns
-    schema = pa.schema(Schema.from_json(schema_of(whole).json()).to_arrow())
-    empty = schema.empty_table()
-    place = location(store, table)
-    write_deltalake(place, empty, mode="overwrite", schema_mode="overwrite", partition_by=partitions)
+    # Not by way of Arrow, which has no intervals of Spark's.
+    DeltaTable.create(
+        location(store, table),
+        schema=Schema.from_json(schema_of(whole).json()),
+        mode="overwrite",
+        partition_by=partitions,
+        configuration={**known.configuration, **properties(columns)},
+    )
 
 
 def read(opened: DeltaTable, *, where: list[tuple[str, str, date]] | None = None) -> list[dict[str, Value]]:

@@ -144,6 +144,10 @@ def windows(airflow: Services, pipeline: str) -> set[tuple[object, ...]]:
     return {(row["page"], row["window_start"], row["visits"]) for row in rows}
 
 
+def backfills(airflow: Services) -> list[dict[str, object]]:
+    return list(airflow.ask("GET", "backfills?dag_id=daily")["backfills"])
+
+
 def hour(number: int) -> datetime:
     return datetime(2024, 1, 1, number, tzinfo=UTC)
 
@@ -235,6 +239,8 @@ def test_a_backfill_of_what_has_run_backwards_and_at_once_changes_nothing(
     for run in airflow.ask("GET", "dags/daily/dagRuns?run_type=backfill")["dag_runs"]:
         assert airflow.outcome("daily", run["dag_run_id"]) == "success"
     before = ledger(airflow, "daily"), stored(airflow, "panes", pipeline="daily")
+    # Airflow looks now and then whether one is done, and takes no other before.
+    await_that(lambda: all(it["completed_at"] for it in backfills(airflow)), 120)
     airflow.ask(
         "POST",
         "backfills",
