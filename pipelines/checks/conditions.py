@@ -43,13 +43,18 @@ def _literal(bound: Value) -> Column:
     return F.lit(bound)
 
 
+def _same(item: Value) -> Column:
+    """A value of a set; PySpark would take an instant without a zone for one of the machine's."""
+    return _literal(item) if isinstance(item, date) else F.lit(item)
+
+
 def _items(expectation: Expectation, argument: str) -> list[Value]:
     items = expectation.argument(argument)
     return list(items) if isinstance(items, tuple) else []
 
 
 def _in_set(expectation: Expectation) -> Column:
-    return _column(expectation).isin(_items(expectation, "value_set"))
+    return _column(expectation).isin([_same(item) for item in _items(expectation, "value_set")])
 
 
 def _matches(expectation: Expectation) -> Column:
@@ -82,7 +87,7 @@ def _greater(expectation: Expectation) -> Column:
 def _pair_in_set(expectation: Expectation) -> Column:
     first, second = columns_of(expectation)
     allowed = [pair for pair in _items(expectation, "value_pairs_set") if isinstance(pair, tuple)]
-    equal = [first.eqNullSafe(F.lit(one)) & second.eqNullSafe(F.lit(other)) for one, other in allowed]
+    equal = [first.eqNullSafe(_same(one)) & second.eqNullSafe(_same(other)) for one, other in allowed]
     return reduce(Column.__or__, equal, F.lit(False))
 
 

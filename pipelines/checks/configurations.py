@@ -6,23 +6,36 @@ Each carries its place among those that were handed over, since answers come in 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
+
+from pyspark.sql.types import DataType, StructType, TimestampNTZType, TimestampType
 
 from pipelines.checks.expectation import REMARKS, Expectation, thaw
+from pipelines.intervals import from_us
+from pipelines.spec import parse_instant
 
 Details = dict[str, object]
+BOUNDS = ("min_value", "max_value")
 
 POSITION = "position"
 SEVERITY = {"stop": "critical", "warn": "warning", "quarantine": "info"}
 """What Great Expectations calls the weight of a failure, unless the suite says its own."""
 
 
-def configurations(expectations: Sequence[Expectation]) -> list[Details]:
-    """The expectations as Great Expectations reads them, each with its place in `meta`."""
-    return [_configuration(expectation, position) for position, expectation in enumerate(expectations)]
+def configurations(expectations: Sequence[Expectation], schema: StructType | None = None) -> list[Details]:
+    """The expectations as Great Expectations reads them, each with its place in `meta`; with the `schema` of
+    the rows, bounds of instants are as PySpark gives them.
+    """
+    kinds = {field.name: field.dataType for field in schema or ()}
+    return [
+        _configuration(expectation, position, kind=kinds.get(expectation.column or ""))
+        for position, expectation in enumerate(expectations)
+    ]
 
 
-def _configuration(expectation: Expectation, position: int) -> Details:
+def _configuration(expectation: Expectation, position: int, *, kind: DataType | None) -> Details:
     given = {name: thaw(value) for name, value in expectation.arguments if value is not None}
+    given |= {name: _bound(given[name], kind) for name in BOUNDS if name in given}
     remarks = {name: given.pop(name) for name in REMARKS if name in given}
     meta = remarks.get("meta")
     return {
@@ -32,3 +45,14 @@ def _configuration(expectation: Expectation, position: int) -> Details:
         **remarks,
         "meta": {**(meta if isinstance(meta, dict) else {}), POSITION: position},
     }
+
+
+def _bound(value: object, kind: DataType | None) -> object:
+    """An instant as what PySpark gives for one of a column: without a zone, in the machine's."""
+    if not isinstance(kind, TimestampType | TimestampNTZType) or not isinstance(value, str | date):
+        return value
+    try:
+        instant = from_us(parse_instant(str(value)))
+    except ValueError:
+        return value
+    return (instant.astimezone() if isinstance(kind, TimestampType) else instant).replace(tzinfo=None)

@@ -69,7 +69,9 @@ def _ask(candidates: DataFrame, expectations: Sequence[Expectation]) -> dict[int
     context.variables.progress_bars = {"globally": False}
     source = context.data_sources.add_spark("spark", persist=False)
     rows = source.add_dataframe_asset("candidates").add_batch_definition_whole_dataframe("all")
-    suite = great_expectations.ExpectationSuite(name="asked", expectations=configurations(expectations))
+    suite = great_expectations.ExpectationSuite(
+        name="asked", expectations=configurations(expectations, candidates.schema)
+    )
     found = rows.get_batch({"dataframe": candidates}).validate(
         suite, result_format={"result_format": "SUMMARY", "partial_unexpected_count": SAMPLES}
     )

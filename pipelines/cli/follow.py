@@ -15,9 +15,9 @@ from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_turn, duration_of, instant_of
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import tell_warnings
-from pipelines.cli.run import interrupted
+from pipelines.cli.run import gone_on_with, interrupted
 from pipelines.cli.session import session_of
-from pipelines.errors import CorrectTheCall, WaitForTheBatch
+from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval, floor_to, to_us
 from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site, run_batch
@@ -58,8 +58,9 @@ def follow(arguments: Arguments) -> None:
 
 def _run(arguments: Arguments, site: Site, *, batch: Interval) -> None:
     try:
+        request = gone_on_with(site.pipeline, site.store, request=Request(batch=batch))
         await_turn(site.pipeline, site.store, batch=batch, replace=False, wait=False)
-        reports = list(run_batch(site, Request(batch=batch)))
+        reports = list(run_batch(site, request))
     except KeyboardInterrupt as error:
         raise interrupted(arguments, batch) from error
     for report in reports:
@@ -73,10 +74,7 @@ def _start_us(arguments: Arguments, pipeline: Pipeline, *, store: str, every_us:
     """Where the first batch begins."""
     last = newest(read_ledger(store, pipeline.name))
     if last is not None:
-        if arguments.since is not None:
-            raise CorrectTheCall(
-                f"--from {arguments.since}: batches have run up to {last.batch}; leave it out to go on there"
-            )
+        # So that the command that began it can be said again.
         return last.batch.end_us
     if arguments.since is not None:
         return instant_of(arguments.since, "--from")

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_quiet, await_turn, batches_of, refuse_rebuild_without_bounds
 from pipelines.cli.place import pipeline_of, store_of
-from pipelines.cli.run import requests_of
+from pipelines.cli.run import gone_on_with, requests_of
 from pipelines.cli.session import session_of
 from pipelines.cli.written import Value, indented, instant, table
 from pipelines.stages import Site
@@ -29,6 +29,8 @@ def plan(arguments: Arguments) -> None:
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
     (request,) = requests_of(arguments, batches_of(arguments, pipeline, store=store))
+    if arguments.since is None:
+        request = gone_on_with(pipeline, store, request=request)
     if arguments.rebuild:
         refuse_rebuild_without_bounds(arguments)
         await_quiet(pipeline, store, wait=arguments.wait)

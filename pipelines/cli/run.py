@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pipelines.cli.again import FLAGS, run_again
 from pipelines.cli.arguments import Arguments
@@ -33,8 +34,8 @@ from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
 from pipelines.stages.rebuilding import empty_tables
-from pipelines.store.ledger_rows import newest
-from pipelines.store.reader import read_ledger
+from pipelines.store.ledger_rows import newest, unfinished
+from pipelines.store.reader import read_ledger, wishes_of
 
 FATES = ("accepted", "late", "quarantined", "duplicates")
 
@@ -44,6 +45,8 @@ def run(arguments: Arguments) -> None:
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
     requests = requests_of(arguments, batches_of(arguments, pipeline, store=store))
+    if arguments.since is None:
+        requests = [gone_on_with(pipeline, store, request=request) for request in requests]
     if arguments.final:
         confirm_final(pipeline, [request.batch for request in requests], yes=arguments.yes)
     if arguments.rebuild:
@@ -92,6 +95,23 @@ def requests_of(arguments: Arguments, batches: Sequence[Interval]) -> list[Reque
         )
         for batch in batches
     ]
+
+
+def gone_on_with(pipeline: Pipeline, store: str, *, request: Request) -> Request:
+    """The request for a batch that nobody named: if it is unfinished, with what was asked for it before."""
+    pending = unfinished(read_ledger(store, pipeline.name))
+    if pending is None or pending.batch != request.batch:
+        return request
+    wishes = wishes_of(store, pipeline.name, batch=pending.batch, revision=pending.revision)
+    final = request.final or "final" in wishes
+    asked_us = request.watermark_us if request.watermark_us is not None else wishes.get("watermark_us")
+    return replace(
+        request,
+        watermark_us=None if final else asked_us,
+        final=final,
+        replace=request.replace or "replace" in wishes,
+        ignore_lateness=request.ignore_lateness or "ignore_lateness" in wishes,
+    )
 
 
 def interrupted(arguments: Arguments, batch: Interval) -> Interrupted:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 import pyarrow as pa
 
@@ -40,7 +41,7 @@ def show(arguments: Arguments) -> None:
 
 def _rows(found: pa.Table) -> list[list[Value]]:
     """The rows, an instant that Python has no word for as text."""
-    columns = []
+    columns: list[list[Value]] = []
     for name, kind in zip(found.column_names, found.schema.types, strict=True):
         column = found.select([name])
         if pa.types.is_timestamp(kind):
@@ -48,10 +49,25 @@ def _rows(found: pa.Table) -> list[list[Value]]:
                 None if us is None else instant(us) for us in in_microseconds(column).column(0).to_pylist()
             ]
             # One without a zone stands in late events as it was read.
-            columns.append([it and it.removesuffix("Z") for it in told] if kind.tz is None else told)
+            columns.append([it and it.removesuffix("Z") if kind.tz is None else it for it in told])
         else:
-            columns.append(column.column(0).to_pylist(maps_as_pydicts="strict"))
+            columns.append([_told(value, kind) for value in column.column(0).to_pylist()])
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _told(value: object, kind: pa.DataType) -> Value:
+    """A value with every map in it by the text of its keys, which may be lists or structs."""
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        pairs = cast(Sequence[tuple[object, object]], value)
+        return {text(_told(key, kind.key_type)): _told(item, kind.item_type) for key, item in pairs}
+    if pa.types.is_struct(kind):
+        fields = cast(Mapping[str, object], value)
+        return {field.name: _told(fields[field.name], field.type) for field in kind}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [_told(item, kind.value_type) for item in cast(Sequence[object], value)]
+    return cast(Value, value)
 
 
 def _print(form: str, names: Sequence[str], *, rows: Sequence[Sequence[Value]]) -> None:

@@ -14,6 +14,7 @@ from operator import and_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import Window as W
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
 
 from pipelines.aggregates.kinds import can_be_ordered
 from pipelines.ingest.events import ARRIVAL_US, EVENT_US
@@ -44,7 +45,7 @@ def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame
     """The events, where those whose id came before have the fate DUPLICATE. `known` as `known_ids` gives."""
     told = _event_id(source)
     has_id = reduce(and_, [F.col(f"`{name}`").isNotNull() for name in told.of], passes())
-    same = [F.col(f"`{name}`") == F.col(f"_known_{name}") for name in told.of]
+    same = [_as_known(fated_events, known, name=name) == F.col(f"_known_{name}") for name in told.of]
     beside = fated_events.withColumn(HAS_ID, has_id).join(known, on=same, how="left")
     alike = W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of])
     arrivals = F.collect_set(F.when(F.col(HAS_ID), F.col(ARRIVAL_US)))
@@ -63,6 +64,13 @@ def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame
     own = [name for name in fated_events.columns if name != FATE]
     fate = F.when(is_duplicate, F.lit(DUPLICATE)).otherwise(F.col(FATE)).alias(FATE)
     return placed.select(*[F.col(f"`{name}`") for name in own], fate)
+
+
+def _as_known(events: DataFrame, known: DataFrame, *, name: str) -> Column:
+    """A column of the id as earlier batches kept it: where they had texts, a number of now is one too."""
+    kept = known.schema[f"_known_{name}"].dataType
+    own = F.col(f"`{name}`")
+    return own.cast("string") if isinstance(kept, StringType) else own
 
 
 def _in_order(events: DataFrame) -> list[Column]:

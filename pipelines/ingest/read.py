@@ -204,24 +204,27 @@ def _is_missing(refused: CorrectTheSpec) -> bool:
 
 def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> DataFrame:
     reader = spark.read.format(source.format).options(**dict(source.options))
+    declared: StructType | None = None
     if source.schema is not None:
-        schema = _declared(source)
+        declared = _declared(source)
         if source.format in TEXT_FORMATS:
-            schema = StructType([*schema.fields]).add(UNREADABLE, StringType())
+            declared = StructType([*declared.fields]).add(UNREADABLE, StringType())
             reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", UNREADABLE)
             # Pruned columns are not parsed, and a row that breaks in one of them would pass for a good one.
             reader = reader.option("columnPruning", "false")
-        reader = reader.schema(schema)
+        reader = reader.schema(declared)
     try:
         if len(paths) > 1 and source.format not in FILE_FORMATS:
             rows = reduce(_both, [reader.load(path) for path in paths])
         else:
             rows = reader.load(list(paths)) if paths else reader.load()
-        rows.schema  # noqa: B018 - a client of a server finds out only when it asks
-        return rows
+        found = rows.columns
     except (AnalysisException, IllegalArgumentException) as error:
         problem = f"cannot be read as {source.format}: {str(error).splitlines()[0]}"
         raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
+    # Names of folders become columns that nobody declared.
+    more = [] if declared is None else [name for name in found if name not in declared.names]
+    return rows.drop(*more) if more else rows
 
 
 def _both(one: DataFrame, other: DataFrame) -> DataFrame:

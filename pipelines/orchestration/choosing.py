@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None) -> PokeReturnValue:
     """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`."""
     from pipelines.store.ledger_rows import next_batch, unfinished
-    from pipelines.store.reader import ledger_changed, read_ledger
+    from pipelines.store.reader import ledger_changed, read_ledger, wishes_of
 
     context = get_current_context()
     pipeline = load(spec)
@@ -34,11 +34,12 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     wishes = read_wishes(context["params"], others=others)
     interval = data_interval(run.run_type, run.data_interval_start, end=run.data_interval_end)
     rows = read_ledger(store_of(pipeline, store), pipeline.name)
+    pending = unfinished(rows)
     batch = batch_of(wishes, interval, following=lambda: chosen_before() or ended(next_batch(rows, pipeline)))
     earlier = context["ti"].get_previous_dagrun(state="running") if interval is not None else None
     found = obstacle(
         batch,
-        unfinished(rows),
+        pending,
         earlier=None if earlier is None else earlier.run_id,
         waited=waited(
             context["ti"].get_first_reschedule_date(context),
@@ -48,6 +49,10 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     if found is not None:
         log.info("batch %s has to wait: %s", batch, found)
         return PokeReturnValue(is_done=False)
+    if wishes.batch is None and interval is None and pending is not None:
+        # What was asked for it before still holds.
+        known = wishes_of(store_of(pipeline, store), pipeline.name, batch=batch, revision=pending.revision)
+        wishes = wishes.beside(known)
     log.info("batch %s of pipeline %s", batch, pipeline.name)
     return PokeReturnValue(is_done=True, xcom_value=hand_on(batch, wishes))
 

@@ -27,6 +27,17 @@ class Wishes:
     final: bool = False
     replace: bool = False
 
+    def beside(self, known: Mapping[str, int]) -> Wishes:
+        """These, and what was asked for the batch before, as the ledger notes it."""
+        final = self.final or "final" in known
+        asked_us = known.get("watermark_us") if self.watermark_us is None else self.watermark_us
+        return Wishes(
+            batch=self.batch,
+            watermark_us=None if final else asked_us,
+            final=final,
+            replace=self.replace or "replace" in known,
+        )
+
 
 def batch_params() -> dict[str, Param]:
     """The fields of the trigger form, for the `params` of a DAG."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from pipelines.spec.functions import ONLY_WITHOUT_ARGUMENTS, WHY, WITHOUT_PARENTHESES
 from pipelines.spec.tokens import Token, fold, tokens_of
@@ -110,9 +111,13 @@ def _is_harmless(place: Place) -> bool:
 
 
 def _clock_word(place: Place) -> Iterator[str]:
-    written = place.token.written
-    meant = fold(written.removeprefix("r").removeprefix("R")[1:-1]).strip()
-    if CLOCK_WORD.fullmatch(meant) and not place.near(-1).is_word(*PATTERN_WORDS):
+    before = place.near(-1)
+    if before.kind == "text" or before.is_word(*PATTERN_WORDS):
+        return
+    # Texts that stand beside each other are one.
+    texts = list(takewhile(lambda it: it.kind == "text", place.tokens[place.index :]))
+    written = " ".join(it.written for it in texts)
+    if CLOCK_WORD.fullmatch(fold("".join(it.meaning for it in texts)).strip()):
         yield f"found {written}, which Spark may read as the clock; allowed as text is `LIKE {written}`"
 
 

@@ -7,6 +7,7 @@ text.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +25,8 @@ TOKEN = re.compile(
     "|".join(f"(?P<{kind}{at}>{pattern})" for at, (kind, pattern) in enumerate(PATTERNS)),
     re.DOTALL | re.IGNORECASE,
 )
+ESCAPE = re.compile(r"\\(?:[uU]([0-9a-fA-F]{8}|[0-9a-fA-F]{4})|([0-3][0-7]{2})|(.))", re.DOTALL)
+CONTROLS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 BLANK = re.compile(r"\s+")
 LINE_COMMENT = re.compile(r"--(?:\\\n|[^\r\n])*")
 COMMENT_MARK = re.compile(r"/\*|\*/")
@@ -43,12 +46,28 @@ class Token:
             return fold(self.written)
         return fold(self.written[1:-1].replace("``", "`")) if self.kind == "quoted" else ""
 
+    @property
+    def meaning(self) -> str:
+        """What a text says once its escapes are read as Spark reads them."""
+        if self.written[:1] in "rR":
+            return self.written[2:-1]
+        quote = self.written[:1]
+        return ESCAPE.sub(_unescaped, self.written[1:-1].replace(2 * quote, quote))
+
     def is_word(self, *words: str) -> bool:
         """Whether it is one of these words, without quotes."""
         return self.kind == "word" and self.name in words
 
     def is_mark(self, *marks: str) -> bool:
         return self.kind == "mark" and self.written in marks
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code, octal, other = found.groups()
+    if code or octal:
+        number = int(code, 16) if code else int(octal, 8)
+        return chr(number) if number <= sys.maxunicode else ""
+    return CONTROLS.get(other, other)
 
 
 def fold(name: str) -> str:

@@ -105,8 +105,11 @@ def recreate(store: Folder, table: str, *, columns: Columns) -> None:
         schema=Schema.from_json(schema_of(whole).json()),
         mode="overwrite",
         partition_by=partitions,
-        configuration={**known.configuration, **properties(columns)},
+        configuration=properties(columns),
     )
+    for name, value in known.configuration.items():
+        if not name.startswith("delta."):
+            set_property(store, table, name=name, value=value)
 
 
 def read(opened: DeltaTable, *, where: list[tuple[str, str, date]] | None = None) -> list[dict[str, Value]]:

@@ -39,6 +39,12 @@ def test_a_day_without_a_file_tells_none(tmp_path: Path) -> None:
     assert any_path(source(DAILY), tmp_path) == str(tmp_path / "data" / "day=2024-01-01")
 
 
+def test_a_day_that_another_job_still_writes_tells_none(tmp_path: Path) -> None:
+    lay(tmp_path, "day=2024-01-01/hour=1/a.parquet", "day=2024-01-02/_temporary/0/a.parquet")
+    lay(tmp_path, "day=2024-01-03/.staging/a.parquet")
+    assert any_path(source(DAILY), tmp_path) == str(tmp_path / "data" / "day=2024-01-01")
+
+
 def test_a_glob_behind_the_day_is_a_file(tmp_path: Path) -> None:
     lay(tmp_path, "day=2024-01-01/a.parquet", "day=2024-01-01/b.parquet")
     path = any_path(source(f"{DAILY}/*.parquet"), tmp_path)
@@ -103,3 +109,15 @@ def test_lengths_of_texts_are_let_go(spark: SparkSession, tmp_path: Path) -> Non
 def test_no_file_on_any_day_is_told(tmp_path: Path) -> None:
     with pytest.raises(CorrectTheSpec, match=r"there is no file at .*day=\* for any batch"):
         any_path(source(DAILY), tmp_path)
+
+
+@pytest.mark.parametrize("format_", ["csv", "json", "parquet"])
+def test_names_of_folders_that_nobody_declared_are_no_columns(
+    spark: SparkSession, tmp_path: Path, format_: str
+) -> None:
+    rows = spark.sql("SELECT 1 AS at, 'ewr' AS window")
+    rows.write.format(format_).partitionBy("window").save(str(tmp_path / "data"))
+    declared = Source(name="rides", format=format_, path="data", schema="at INT", event_time="at")
+    found = read_rows(spark, declared, batch=Interval(0, 1), home=tmp_path)
+    assert [name for name in found.columns if not name.startswith("_")] == ["at"]
+    assert found.first().at == 1

@@ -180,7 +180,7 @@ class Publisher:
             case ("rows", most):
                 return len(window.news) >= int(most)
             case ("every", length):
-                return has_news and end - (window.since or end) >= int(length)
+                return has_news and window.since is not None and end - window.since >= int(length)
         raise AssertionError(timing)
 
     def _publish(self, window: Standing, timing: str, *, end: int, after: int | None) -> list[Row]:

@@ -118,9 +118,9 @@ class Walk:
         )
         after = [it for it in self.outcomes.values() if it.batch.start >= batch.end]
         following = min(after, key=lambda outcome: outcome.batch.end, default=None)
-        if following is None or following.watermark_after is None or reached is None:
+        if following is None or reached is None:
             return reached
-        return min(reached, following.watermark_after)
+        return None if following.watermark_after is None else min(reached, following.watermark_after)
 
     def _taken(self, batch: Batch) -> set[int]:
         """The rows that other batches have quarantined."""

@@ -99,6 +99,21 @@ def test_what_is_merely_kept_so_long_may_be_in_months_and_years_at_their_longest
     assert parse_duration("90 days", calendar=True) == 90 * DAY
 
 
+@pytest.mark.parametrize(
+    ("written", "days"),
+    [
+        ("P2Y", 732),
+        ("P6M", 186),
+        ("1 year 6 months", 366 + 186),
+        ("1 year and 3 days", 369),
+        ("P1Y2M3D", 366 + 62 + 3),
+        ("1.5 years", 549),
+    ],
+)
+def test_what_is_merely_kept_may_be_spelled_in_every_way(written: str, days: int) -> None:
+    assert parse_duration(written, calendar=True) == days * DAY
+
+
 def test_less_than_a_microsecond_and_more_than_all_time_are_refused() -> None:
     with pytest.raises(ValueError, match="no whole number of microseconds"):
         parse_duration("0.5 us")

@@ -45,6 +45,9 @@ IN_TEXT_OR_COMMENT = [
     "a /* rand() /* (SELECT 1) */ */ + 1",
     "a -- rand()",
     "d LIKE 'now'",
+    "d LIKE 'no' 'w'",
+    "d = 'no''w'",
+    r"d = R'n\ow'",
 ]
 QUERIES = [
     "(SELECT 1)",
@@ -98,6 +101,10 @@ OF_THE_CLOCK = [
     "t > ' Yesterday '",
     "'now'::timestamp",
     "t = R'tomorrow'",
+    r"CAST('n\ow' AS timestamp)",
+    r"CAST('\u006eow' AS timestamp)",
+    r"CAST('\156ow' AS timestamp)",
+    "CAST('no' 'w' AS timestamp)",
 ]
 UNFINISHED = ["", "  ", "-- nothing", "'abc", '"abc', "`abc", "/* abc", "(a", "a)", "a) OR (b", "a[1", "(a]"]
 

@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
 from pipelines.intervals import Interval
+from pipelines.spec import Changes
 from pipelines.store.ledger_rows import LedgerRow, Status
 from pipelines.store.opening import Opening, opening_of
 
@@ -142,6 +143,39 @@ def test_abandoned_rows_do_not_count() -> None:
 def test_a_store_made_by_another_spec_is_refused() -> None:
     with pytest.raises(CorrectTheSpec, match=r"another spec.*new `name`"):
         opening_of([row(0)], batch(1), fingerprint="g", replace=False)
+
+
+def told(triggers: str, **windows: str) -> str:
+    """A state fingerprint."""
+    shapes = "".join(f";{name}=aligned.{shape}" for name, shape in windows.items())
+    return f"#core=c;#panes={triggers};@aligned=10{shapes}"
+
+
+def test_news_waits_under_old_triggers_until_a_batch_in_turn_has_looked_at_it() -> None:
+    old, new = told("rows", hourly="1"), told("each", hourly="1")
+    rows = [replace(row(day), spec_fingerprint=old) for day in (0, 1)]
+
+    def changes(rows: list[LedgerRow]) -> Changes:
+        return opening_of(rows, batch(5), fingerprint=new, replace=False).changes
+
+    assert changes(rows).new_triggers
+    # A restatement looks at no triggers.
+    rows += [replace(row(0, revision=1), spec_fingerprint=new, started_at_us=8)]
+    assert changes(rows).new_triggers
+    rows += [replace(row(2), spec_fingerprint=new, started_at_us=9)]
+    assert not changes(rows).new_triggers
+
+
+def test_a_window_that_comes_back_in_another_shape_takes_back_what_replaced_batches_published() -> None:
+    both, one = told("each", hourly="1", rolling="2"), told("each", hourly="1")
+    covered = [replace(row(day, "abandoned"), spec_fingerprint=both, finished_at_us=day) for day in (0, 1)]
+    wide = replace(row(0), batch=batch(0, 2), spec_fingerprint=one, started_at_us=7)
+    again = told("each", hourly="1", rolling="4")
+    found = opening_of([*covered, wide], batch(2), fingerprint=again, replace=False).changes
+    assert (found.new_windows, found.reshaped) == (("rolling",), ("rolling",))
+    given_up = [replace(it, finished_at_us=None) for it in covered]
+    found = opening_of([*given_up, wide], batch(2), fingerprint=again, replace=False).changes
+    assert found.reshaped == ()
 
 
 def test_of_several_revisions_the_newest_tells_the_watermark() -> None:

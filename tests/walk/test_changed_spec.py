@@ -6,7 +6,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines.store.reader import table_path
+from pipelines.store.reader import read_ledger, table_path
 from tests.cli.conftest import Place, Ride, day, place
 
 __all__ = ["place"]
@@ -81,6 +81,16 @@ def test_what_frames_cannot_serve_is_refused_until_all_is_computed_anew(place: P
     refused = place.sash("run", *SECOND)
     assert refused.code == 2 and "key or aggregates differ" in refused.err and "--rebuild" in refused.err
     whole = ("--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d")
+    suite = "panes:\n  - expect_column_max_to_be_between: {column: farest, max_value: 9}\n"
+    (place.home / "dags" / "suite.yml").write_text(suite)
+    place.write_spec(
+        ("  rides: count", "  rides: count\n  dearest: {max: fare}"),
+        ("key: [city]", "key: [city]\nexpectations: dags/suite.yml"),
+    )
+    refused = place.sash("run", *whole, "--rebuild", "--final", "--yes")
+    assert refused.code == 2 and "no column `farest`" in refused.err
+    assert len(rows(place, "windows")) > 0, "emptied, and could not be filled again"
+    place.write_spec(("  rides: count", "  rides: count\n  dearest: {max: fare}"))
     anew = place.sash("run", *whole, "--rebuild", "--final", "--yes")
     assert (anew.code, anew.err) == (0, "")
     hourly = [it for it in rows(place, "windows") if it["window"] == "hourly"]
@@ -113,3 +123,17 @@ def test_what_waits_under_an_old_trigger_is_published_by_the_new_one(place: Plac
         if it["window"] == "hourly" and it["city"] == "Bern"
     ]
     assert sorted(told) == [("LATE", 2, day(3)), ("ON_TIME", 1, day(1))]
+
+
+@pytest.mark.slow
+def test_a_batch_that_failed_goes_on_under_the_types_of_a_corrected_spec(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    priced = ("arrival_time: arrived", "arrival_time: arrived\n  select: {price: %s}")
+    total = ("  rides: count", "  rides: count\n  total: {sum: price}")
+    whole = '"cast(cast(fare + 0.5 AS STRING) AS INT)"'
+    place.write_spec((priced[0], priced[1] % whole), total)
+    failed = place.sash("run", *FIRST)
+    assert failed.code == 1 and read_ledger(place.store, "rides")[0].status == "failed"
+    place.write_spec((priced[0], priced[1] % "fare + 0.5"), total)
+    assert place.sash("run", *FIRST).code == 0
+    assert {it["total"] for it in rows(place, "frames")} <= {10.5, 20.5, 5.5}

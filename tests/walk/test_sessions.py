@@ -143,6 +143,40 @@ def test_what_a_closed_session_took_in_while_lateness_was_ignored_leaves_it_agai
     assert standing_windows(tmp_path / "store") == strict
 
 
+@pytest.mark.slow
+def test_a_batch_again_leaves_what_was_begun_beside_a_closed_session(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #   ann   82 |-----| 92, closed by bob at 95          86 begins anew, for the other is closed
+    clicks = [("ann", 1, 82, 0), ("bob", 2, 95, 0), ("ann", 4, 86, 100), ("bob", 8, 150, 200)]
+    spec = SPEC.replace(", allowed_lateness: 60 s", "")
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    for start in (0, 100, 0, 200):
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+    assert panes(tmp_path / "store") == {
+        100: [("ann", 82, 92, 1, "insert", "ON_TIME", 0)],
+        300: [
+            ("ann", 86, 96, 4, "insert", "ON_TIME", 0),
+            ("bob", 95, 105, 2, "insert", "ON_TIME", 0),
+        ],
+    }
+
+
+@pytest.mark.slow
+def test_what_a_closed_window_takes_in_is_published_whatever_its_trigger(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    clicks = [("ann", 1, 95, 0), ("ann", 2, 3, 100), ("ann", 4, 96, 200)]
+    spec = SPEC.replace(
+        "{session: 10 s, allowed_lateness: 60 s}", "{tumbling: 10 s, panes: {late: {rows: 9}}}"
+    )
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    for start, is_ignored in ((0, False), (100, True), (200, False)):
+        batch = Interval(start * SECOND, (start + 100) * SECOND)
+        list(run_batch(site, Request(batch=batch, ignore_lateness=is_ignored)))
+    assert panes(tmp_path / "store") == {200: [("ann", 0, 10, 2, "insert", "LATE", 0)]}
+
+
 def standing_windows(store: Path) -> list[tuple[str, int, int, int]]:
     rows = DeltaTable(store / "clicks" / "windows").to_pyarrow_table().to_pylist()
     return sorted(
