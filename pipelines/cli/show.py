@@ -29,7 +29,7 @@ def show(arguments: Arguments) -> None:
     limit = SHOWN_ROWS if arguments.limit is None and arguments.format == "table" else arguments.limit
     found = read_table(store, pipeline.name, table=arguments.table, where=arguments.where, limit=limit)
     names = list(found.column_names)
-    rows = _rows(found)
+    rows = rows_of(found)
     _print(arguments.format, names, rows=rows)
     if not rows and limit != 0:
         print("no rows", file=sys.stderr)
@@ -39,7 +39,7 @@ def show(arguments: Arguments) -> None:
             print(f"{more:,} more; --limit says how many are shown, --where which", file=sys.stderr)
 
 
-def _rows(found: pa.Table) -> list[list[Value]]:
+def rows_of(found: pa.Table) -> list[list[Value]]:
     """The rows, an instant that Python has no word for as text."""
     columns: list[list[Value]] = []
     for name, kind in zip(found.column_names, found.schema.types, strict=True):

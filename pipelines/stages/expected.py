@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipelines.checks import Stage, Suite, is_row_rule, missing_columns, verify_rules
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+from pipelines.checks import Expectation, Stage, Suite, is_row_rule, missing_columns, verify_rules
 from pipelines.ingest.fate import as_read
 from pipelines.stages.shapes import no_events
 from pipelines.stages.site import Site
+from pipelines.store.rows import from_rows
 from pipelines.store.tables import Shapes
 
 OF_STATES: tuple[Stage, ...] = ("partial_frames", "frames", "sessions", "panes")
@@ -33,6 +38,22 @@ def _of_rules(site: Site, suite: Suite) -> Iterator[str]:
         rows = no_events(site, source)
         for problem in verify_rules(rows.select(*as_read(rows)), rules):
             found.setdefault(problem, []).append(source.name)
+    for rule in rules:
+        for problem in _of_patterns(site, rule):
+            found.setdefault(problem, [source.name for source in site.pipeline.sources])
     for problem, names in found.items():
         everywhere = len(names) == len(site.pipeline.sources)
         yield problem if everywhere else f"{problem} (source {', '.join(names)})"
+
+
+def _of_patterns(site: Site, rule: Expectation) -> Iterator[str]:
+    """Spark looks at a pattern only when it meets a row."""
+    listed = rule.argument("regex_list")
+    patterns = [rule.argument("regex"), *(listed if isinstance(listed, tuple) else ())]
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            continue
+        try:
+            from_rows(site.spark.range(1).select(F.lit("").rlike(pattern).alias("fits")))
+        except (PySparkException, Py4JJavaError):
+            yield f"line {rule.line}: `{rule.name}`: `{pattern}` is no regular expression of Java's"

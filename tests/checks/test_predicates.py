@@ -53,6 +53,8 @@ CASES: list[tuple[str, dict[str, object]]] = [
     ("expect_column_values_to_not_be_null", {"column": "x", "row_condition": "n > 0", **IN_SQL}),
     ("expect_column_values_to_be_null", {"column": "price"}),
     ("expect_column_values_to_be_null", {"column": "price", "mostly": 0.25}),
+    ("expect_column_values_to_be_in_set", {"column": "at", "value_set": [instant(0), instant(12)]}),
+    ("expect_column_values_to_be_in_set", {"column": "day", "value_set": [date(2013, 1, 1)]}),
     (BETWEEN, {"column": "n", "min_value": 1}),
     (BETWEEN, {"column": "n", "min_value": 1, "strict_min": True}),
     (BETWEEN, {"column": "n", "max_value": 3}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from datetime import date, datetime
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -96,6 +97,28 @@ def test_of_an_empty_batch_no_value_can_be_wrong_but_its_size_and_columns_can(pa
 def test_values_that_are_all_null_are_not_an_empty_batch(panes: DataFrame) -> None:
     (result,) = validate(panes.where("delay IS NULL"), ASKED[:1])
     assert not result.success
+
+
+@pytest.mark.parametrize(
+    ("bound", "fits"),
+    [
+        ("2013-01-31T12:00:00Z", True),
+        ("2013-01-31T11:59:59Z", False),
+        ("2013-01-31 06:00:00-06:00", True),
+        (date(2013, 2, 1), True),
+        (date(2013, 1, 31), False),
+        (datetime(2013, 1, 31, 12), True),  # noqa: DTZ001 - as YAML reads one without a zone
+    ],
+)
+def test_an_instant_is_held_to_bounds_that_are_instants(
+    spark: SparkSession, bound: object, fits: bool
+) -> None:
+    rows = spark.sql(
+        "SELECT TIMESTAMP '2013-01-31 12:00:00' AS at, TIMESTAMP_NTZ '2013-01-31 12:00:00' AS here"
+    )
+    for column in ("at", "here"):
+        (result,) = validate(rows, [expectation(MAXIMUM, column=column, max_value=bound)])
+        assert result.success is fits, result.observed
 
 
 def test_where_nothing_is_expected_nothing_is_looked_at(panes: DataFrame) -> None:

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from pipelines.cli.show import SHOWN_ROWS
+from pipelines.cli.show import SHOWN_ROWS, rows_of
+from pipelines.cli.written import plain
 from pipelines.store.reader import table_path
 from tests.cli.conftest import INSTANT, Place, day
 
@@ -108,3 +109,22 @@ def test_what_cannot_be_shown_is_told_in_a_paragraph(shown: Place, words: list[s
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith("sash: ") and told in said.err
     assert said.err.count("\n") == 1
+
+
+def test_maps_are_shown_by_the_text_of_their_keys():
+    kinds = {
+        "lists": (pa.list_(pa.int64()), [1, 2], "[1, 2]"),
+        "structs": (
+            pa.struct([("a", pa.int64()), ("b", pa.string())]),
+            {"a": 1, "b": "x"},
+            '{"a": 1, "b": "x"}',
+        ),
+        "instants": (INSTANT, 1, "1970-01-01T00:00:00.000001Z"),
+        "flags": (pa.bool_(), True, "true"),
+        "bytes": (pa.binary(), b"x", "78"),
+    }
+    columns = {
+        name: pa.array([[(key, 3)]], pa.map_(kind, pa.int64())) for name, (kind, key, _) in kinds.items()
+    }
+    (row,) = rows_of(pa.table(columns))
+    assert [plain(value) for value in row] == [{told: 3} for _, _, told in kinds.values()]

@@ -17,6 +17,7 @@ events:
 MISFIT = """\
 events:
   - expect_column_values_to_not_be_null: {column: town}
+  - expect_column_values_to_match_regex: {column: city, regex: "(("}
 panes:
   - expect_column_max_to_be_between: {column: max_fare, max_value: 600}
 """
@@ -113,7 +114,8 @@ def test_expectations_about_columns_that_are_not_there_are_refused(place: Place,
     said = place.sash("validate")
     assert said.code == 2
     assert "suite.yml, line 2: " in said.err and "have no column `town`" in said.err
-    assert "suite.yml, line 4: " in said.err and "have no column `max_fare`" in said.err
+    assert "suite.yml, line 5: " in said.err and "have no column `max_fare`" in said.err
+    assert "suite.yml, line 3: " in said.err and "`((` is no regular expression" in said.err
 
 
 def test_a_suite_that_cannot_be_read_does_not_hide_the_rest(place: Place, spark: SparkSession):
