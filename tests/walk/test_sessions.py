@@ -51,12 +51,17 @@ def site_of(spark: SparkSession, folder: Path, clicks: list[Click], *, spec: str
     (folder / "dags").mkdir()
     (folder / "dags" / "clicks.yml").write_text(spec)
     (folder / "data").mkdir()
+    write_clicks(folder, clicks)
+    return Site(spark, str(folder / "store"), load(folder / "dags" / "clicks.yml"))
+
+
+def write_clicks(folder: Path, clicks: list[Click]) -> None:
+    """Let these be the rows of the input."""
     rows = [
         {"user": user, "number": number, "event_time": at * SECOND, "arrival_time": arrived * SECOND}
         for user, number, at, arrived in clicks
     ]
     pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), folder / "data" / "rows.parquet")
-    return Site(spark, str(folder / "store"), load(folder / "dags" / "clicks.yml"))
 
 
 def panes(store: Path) -> dict[int, list[Said]]:
@@ -175,6 +180,32 @@ def test_what_a_closed_window_takes_in_is_published_whatever_its_trigger(
         batch = Interval(start * SECOND, (start + 100) * SECOND)
         list(run_batch(site, Request(batch=batch, ignore_lateness=is_ignored)))
     assert panes(tmp_path / "store") == {200: [("ann", 0, 10, 2, "insert", "LATE", 0)]}
+
+
+@pytest.mark.slow
+def test_a_restatement_leaves_the_news_of_other_sessions_waiting(spark: SparkSession, tmp_path: Path) -> None:
+    #  ann's [50, 62) has one row of news, and waits for five; bob's row lets the first batch reach as far
+    clicks = [
+        ("ann", 1, 10, 0),
+        ("bob", 2, 60, 0),
+        ("ann", 4, 50, 100),
+        ("bob", 8, 190, 100),
+        ("ann", 16, 52, 200),
+    ]
+    spec = SPEC.replace("allowed_lateness: 60 s", "allowed_lateness: 1000 s, panes: {late: {rows: 5}}")
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    for start in (0, 100, 200):
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+    before = panes(tmp_path / "store")
+    assert 300 not in before
+    write_clicks(tmp_path, [("ann", 32, 10, 0), *clicks[1:]])
+    list(run_batch(site, Request(batch=Interval(0, 100 * SECOND))))
+    corrected = [
+        ("ann", 10, 20, 1, "insert", "ON_TIME", 0),
+        ("ann", 10, 20, 1, "retract", "LATE", 1),
+        ("ann", 10, 20, 32, "insert", "LATE", 1),
+    ]
+    assert panes(tmp_path / "store") == {**before, 100: corrected}
 
 
 def standing_windows(store: Path) -> list[tuple[str, int, int, int]]:
