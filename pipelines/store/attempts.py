@@ -39,6 +39,15 @@ class Attempt:
     seconds: float = 0.0
     at_us: int
 
+    @classmethod
+    def begun(
+        cls, batch: Interval, revision: int, *, stage: str | None, source: str | None, at_us: int
+    ) -> Attempt:
+        """One that has no number yet."""
+        return cls(
+            attempt=0, batch=batch, revision=revision, what="begun", stage=stage, source=source, at_us=at_us
+        )
+
     def meets(self, other: Attempt) -> bool:
         """Whether both write in the same lanes."""
         if OPENING in (self.stage, other.stage):
@@ -107,7 +116,7 @@ def say_versions(store: Folder, changed: Mapping[str, int] | None) -> None:
     small.retried(commit, "attempts")
 
 
-def void(store: Folder, mine: Attempt, *, kept: Collection[What]) -> None:
+def void(store: Folder, *, kept: Collection[What]) -> None:
     """Let nothing count that attempts at the batch have done: it is gone, or was for another spec.
 
     That they have begun is always `kept`: they may have left rows, which whoever comes next replaces. What
@@ -119,8 +128,7 @@ def void(store: Folder, mine: Attempt, *, kept: Collection[What]) -> None:
         everything = [_of(row) for row in small.read(opened)]
         small.overwrite(opened, [_row(one) for one in everything if one.what in kept])
 
-    if not is_taken_over(store, mine):
-        small.retried(commit, "attempts")
+    small.retried(commit, "attempts")
 
 
 def add(store: Folder, attempt: Attempt) -> None:

@@ -19,7 +19,7 @@ from pipelines.intervals import Interval, to_us
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt, What
 from pipelines.store.fence import Fence
-from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, Value, unfinished
+from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, Value, is_of_another_spec
 from pipelines.store.opening import Opening
 from pipelines.store.tables import Folder
 
@@ -68,9 +68,7 @@ def open_run(
     def commit() -> tuple[Opening, bool]:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))
-        opening = opens(rows)
-        pending = unfinished(rows)
-        of_another_spec = pending is not None and pending.spec_fingerprint != fingerprint
+        opening, of_another_spec = opens(rows), is_of_another_spec(rows, fingerprint)
         # Runs are told apart by when they began, also where the clocks of two machines differ.
         newest_us = max((row.started_at_us or 0 for row in rows), default=0)
         started_at_us = opening.started_at_us or max(now_us(), newest_us + 1)
@@ -78,19 +76,16 @@ def open_run(
             _put(runs, rows, opening.row(fingerprint=fingerprint, started_at_us=started_at_us))
         return replace(opening, started_at_us=started_at_us), of_another_spec
 
+    known = read_rows(store)
+    if is_of_another_spec(known, fingerprint) and opens(known):
+        # Before the ledger says that the batch is of this spec, lest nobody does it after.
+        attempts.void(store, kept=attempts.BEGUN_AND_NOTED)
     opening, of_another_spec = small.retried(commit, "runs")
-    begun = Attempt(
-        attempt=0,
-        batch=opening.batch,
-        revision=opening.revision,
-        what="begun",
-        stage=stage,
-        source=source,
-        at_us=now_us(),
-    )
+    begun = Attempt.begun(opening.batch, opening.revision, stage=stage, source=source, at_us=now_us())
     numbered, is_repeated = attempts.begin(store, begun, still_open=lambda: _still_open(store, opening))
-    if of_another_spec:
-        attempts.void(store, numbered, kept=attempts.BEGUN_AND_NOTED)
+    if of_another_spec and not attempts.is_taken_over(store, numbered):
+        # Whoever was at work may have finished something since.
+        attempts.void(store, kept=attempts.BEGUN_AND_NOTED)
     has_run = opening.before is not None or bool(opening.covered)
     return Run(opening=opening, begun=numbered, is_first=not has_run and not is_repeated)
 
@@ -158,7 +153,8 @@ def is_newest(store: Folder, run: Run) -> bool:
 
 def void_attempts(store: Folder, run: Run) -> None:
     """Let nothing count that has been done at the batch."""
-    attempts.void(store, run.begun, kept=attempts.BEGUN)
+    if not attempts.is_taken_over(store, run.begun):
+        attempts.void(store, kept=attempts.BEGUN)
 
 
 def stages_before(store: Folder, run: Run) -> list[Attempt]:

@@ -93,6 +93,12 @@ def unfinished(rows: Iterable[LedgerRow]) -> LedgerRow | None:
     return next((row for row in standing(rows) if row.is_unfinished), None)
 
 
+def is_of_another_spec(rows: Iterable[LedgerRow], fingerprint: str) -> bool:
+    """Whether there is a batch to go on with that was begun under another spec."""
+    pending = unfinished(rows)
+    return pending is not None and pending.spec_fingerprint != fingerprint
+
+
 def newest(rows: Iterable[LedgerRow]) -> LedgerRow | None:
     """The batch that ends last, published or not."""
     return max(standing(rows), key=lambda row: row.batch.end_us, default=None)
