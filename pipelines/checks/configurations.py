@@ -55,4 +55,9 @@ def _bound(value: object, kind: DataType | None) -> object:
         instant = from_us(parse_instant(str(value)))
     except ValueError:
         return value
-    return (instant.astimezone() if isinstance(kind, TimestampType) else instant).replace(tzinfo=None)
+    try:
+        here = instant.astimezone() if isinstance(kind, TimestampType) else instant
+    except OverflowError:
+        # Within a day of the first instant or the last.
+        here = instant
+    return here.replace(tzinfo=None)

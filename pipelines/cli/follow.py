@@ -17,7 +17,7 @@ from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import gone_on_with, interrupted
 from pipelines.cli.session import session_of
-from pipelines.errors import WaitForTheBatch
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval, floor_to, to_us
 from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site, run_batch
@@ -57,12 +57,12 @@ def follow(arguments: Arguments) -> None:
 
 
 def _run(arguments: Arguments, site: Site, *, batch: Interval) -> None:
+    request = gone_on_with(site.pipeline, site.store, request=Request(batch=batch))
     try:
-        request = gone_on_with(site.pipeline, site.store, request=Request(batch=batch))
         await_turn(site.pipeline, site.store, batch=batch, replace=False, wait=False)
         reports = list(run_batch(site, request))
     except KeyboardInterrupt as error:
-        raise interrupted(arguments, batch) from error
+        raise interrupted(arguments, request) from error
     for report in reports:
         tell_warnings(report)
     seconds = sum(report.seconds for report in reports)
@@ -74,7 +74,12 @@ def _start_us(arguments: Arguments, pipeline: Pipeline, *, store: str, every_us:
     """Where the first batch begins."""
     last = newest(read_ledger(store, pipeline.name))
     if last is not None:
-        # So that the command that began it can be said again.
+        # The command that began it may be said again, but nothing between is left out.
+        if arguments.since is not None and instant_of(arguments.since, "--from") > last.batch.end_us:
+            raise CorrectTheCall(
+                f"--from {arguments.since}: batches have run up to {last.batch}, and what arrived since "
+                "would be left out; leave --from out to go on there"
+            )
         return last.batch.end_us
     if arguments.since is not None:
         return instant_of(arguments.since, "--from")

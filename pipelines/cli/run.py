@@ -74,7 +74,7 @@ def carry_out(arguments: Arguments, pipeline: Pipeline, *, store: str, requests:
                     told.done(report)
                     done.update(report.counts if report.stage == "publish" else {})
             except KeyboardInterrupt as error:
-                raise interrupted(arguments, request.batch) from error
+                raise interrupted(arguments, request) from error
     print(_summary(pipeline, store, batches=len(requests), done=done, seconds=time.monotonic() - began))
 
 
@@ -114,22 +114,14 @@ def gone_on_with(pipeline: Pipeline, store: str, *, request: Request) -> Request
     )
 
 
-def interrupted(arguments: Arguments, batch: Interval) -> Interrupted:
-    """What to say when somebody stops a batch by hand.
-
-    `--final` and `--watermark` are for the last batch of a run.
-    """
-    until = getattr(arguments, "until", None)
-    is_last = until is None or instant_of(until, "--to") == batch.end_us
-    wishes = {name: 1 for name in FLAGS if getattr(arguments, name, False) and (is_last or name != "final")}
-    watermark = getattr(arguments, "watermark", None)
-    if is_last and watermark is not None:
-        wishes["watermark_us"] = instant_of(watermark, "--watermark")
-    if getattr(arguments, "what", None) == "late":
-        wishes["ignore_lateness"] = 1
+def interrupted(arguments: Arguments, request: Request) -> Interrupted:
+    """What to say when somebody stops a batch by hand."""
+    wishes = {name: 1 for name in FLAGS if getattr(request, name)}
+    if request.watermark_us is not None:
+        wishes["watermark_us"] = request.watermark_us
     return Interrupted(
-        f"interrupted; batch {batch} is unfinished, and other batches wait for it. Nothing needs "
-        f"repair: run it again with {run_again(arguments, batch, wishes=wishes)}"
+        f"interrupted; batch {request.batch} is unfinished, and other batches wait for it. Nothing needs "
+        f"repair: run it again with {run_again(arguments, request.batch, wishes=wishes)}"
     )
 
 

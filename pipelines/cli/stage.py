@@ -34,7 +34,7 @@ def stage(arguments: Arguments) -> None:
             print(report.line, flush=True)
             tell_warnings(report)
     except KeyboardInterrupt as error:
-        raise interrupted(arguments, batch) from error
+        raise interrupted(arguments, request) from error
 
 
 def _sources(arguments: Arguments, pipeline: Pipeline) -> list[str | None]:

@@ -27,8 +27,7 @@ class Concern:
     for a bound: there is no such watermark, or a restatement, for which nothing is closed. `coarser_us` is
     the length of the coarser frames that there are, if any. Of windows that end at `whole_after_us` or before
     some frames are gone, and none of them is published. `was_early`: some may have been published before they
-    are due, by another spec, and are to be corrected. `ignores_lateness`: a batch in turn takes events into
-    closed windows.
+    are due, by another spec, and are to be corrected.
     """
 
     window: Window
@@ -40,12 +39,6 @@ class Concern:
     coarser_us: int | None = None
     whole_after_us: int | None = None
     was_early: bool = False
-    ignores_lateness: bool = False
-
-    @property
-    def takes_late(self) -> bool:
-        """Whether windows that have closed may get news that waits."""
-        return self.ignores_lateness and self.window.panes.late != EachBatch()
 
     @property
     def is_early(self) -> bool:
@@ -159,17 +152,11 @@ def timing(end_us: Column, concern: Concern) -> Column:
 
 
 def is_closing(end_us: Column, concern: Concern) -> Column:
-    """Whether a window with that end, due before, closes in the batch and can have news that waits; one that
-    has closed may have some where lateness is ignored, and no later batch would look at it.
-    """
+    """Whether a window with that end, due before, closes in the batch and can have news that waits."""
+    if concern.closing is None:
+        return F.lit(False)
     reached_us = _reached(end_us, concern)
-    told = F.lit(False)
-    if concern.closing is not None:
-        after_us = F.lit(concern.closing.end_us)
-        told = (reached_us >= F.lit(concern.closing.start_us)) & (reached_us < after_us)
-    if concern.takes_late and concern.closed_before_us is not None:
-        told |= reached_us <= F.lit(concern.closed_before_us)
-    return told
+    return (reached_us >= F.lit(concern.closing.start_us)) & (reached_us < F.lit(concern.closing.end_us))
 
 
 def is_due(end_us: Column, concern: Concern) -> Column:

@@ -18,6 +18,7 @@ from pipelines.combine import TOUCHED
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS, finished
 from pipelines.finalise.triggers import fires, fires_early, is_published
+from pipelines.finalise.windows import CLOSES
 from pipelines.spec import Mode, Pipeline
 from pipelines.windows import keeps_apart, session_windows
 
@@ -76,7 +77,7 @@ def _is_touched(pipeline: Pipeline) -> Column:
     """Whether a window is one that a restatement is about: others of its keys are looked at too."""
     names = [it.name for it in session_windows(pipeline) if not keeps_apart(it.shape)]
     is_session = F.col("window").isin(names) if names else F.lit(False)
-    return ~is_session | F.col(TOUCHED) | (F.col("timing") == "ON_TIME")
+    return ~is_session | F.col(TOUCHED) | F.col(CLOSES) | (F.col("timing") == "ON_TIME")
 
 
 def _next_index(pipeline: Pipeline) -> Column:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -18,7 +19,8 @@ class Publication:
 
     `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
     before knew, `reshaped` those of them whose name stood for another shape, `kept_from_us` is where
-    retention begins, `counted` are the definitions whose news is counted.
+    retention begins, `counted` are the definitions whose news is counted, `taking_late` those whose windows
+    take events although they have closed, up to which end.
     """
 
     batch_end_us: int
@@ -29,6 +31,7 @@ class Publication:
     reshaped: tuple[str, ...] = ()
     kept_from_us: int | None = None
     counted: tuple[str, ...] = ()
+    taking_late: Mapping[str, int] = field(default_factory=dict)
 
     def restates(self) -> Column:
         """Whether a pane restates: all of a batch that does, and those of a definition that is new over old
@@ -39,6 +42,12 @@ class Publication:
     def is_new(self) -> Column:
         """Whether a window is of a definition that is new over old frames."""
         return F.col("window").isin(list(self.new_windows)) if self.new_windows else F.lit(False)
+
+    def has_closed(self, window: Window) -> Column:
+        """Whether a window of a definition had closed before the batch, and takes events all the same."""
+        closed_us = self.taking_late.get(window.name)
+        end_us = F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US))
+        return F.lit(False) if closed_us is None else closes_us(end_us, grace_us(window.shape)) <= closed_us
 
     def reached_us(self, window: Window) -> int | None:
         """The watermark after the batch for windows of a definition."""

@@ -41,7 +41,9 @@ def fires_early(pipeline: Pipeline) -> Column:
 
 def _fires(window: Window, publication: Publication) -> Column:
     has_news = _has_news(window, is_counted=window.name in publication.counted)
-    late = (F.col(CLOSES) & has_news) | _trigger(window.panes.late, has_news, publication=publication)
+    # No later batch looks at one that has closed.
+    is_last = F.col(CLOSES) | (F.col(TOUCHED) & publication.has_closed(window))
+    late = (is_last & has_news) | _trigger(window.panes.late, has_news, publication=publication)
     fires = (F.col("timing") == "LATE") & late
     if window.panes.early is not None:
         fires |= (F.col("timing") == "EARLY") & _trigger(

@@ -45,6 +45,7 @@ def hand_on(batch: Interval, wishes: Wishes) -> dict[str, str | bool | None]:
         "watermark": None if wishes.watermark_us is None else _text(wishes.watermark_us),
         "final": wishes.final,
         "replace": wishes.replace,
+        "ignore_lateness": wishes.ignore_lateness,
     }
 
 
@@ -58,6 +59,7 @@ def taken(chosen: Chosen) -> tuple[Interval, Wishes]:
         watermark_us=watermark_us,
         final=chosen["final"] is True,
         replace=chosen["replace"] is True,
+        ignore_lateness=chosen.get("ignore_lateness") is True,
     )
     return batch, wishes
 

@@ -35,7 +35,8 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     interval = data_interval(run.run_type, run.data_interval_start, end=run.data_interval_end)
     rows = read_ledger(store_of(pipeline, store), pipeline.name)
     pending = unfinished(rows)
-    batch = batch_of(wishes, interval, following=lambda: chosen_before() or ended(next_batch(rows, pipeline)))
+    mine = chosen_before() or interval
+    batch = batch_of(wishes, mine, following=lambda: ended(next_batch(rows, pipeline)))
     earlier = context["ti"].get_previous_dagrun(state="running") if interval is not None else None
     found = obstacle(
         batch,

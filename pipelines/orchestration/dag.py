@@ -11,12 +11,12 @@ from pathlib import Path
 
 from airflow.sdk import DAG
 
-from pipelines.intervals import from_us, to_us
+from pipelines.intervals import from_us
 from pipelines.orchestration.group import beside_caller, stage_tasks
 from pipelines.orchestration.params import FIELDS, batch_params
 from pipelines.orchestration.retries import stage_defaults
 from pipelines.orchestration.tasks import BatchTasks
-from pipelines.orchestration.timetable import BatchTimetable
+from pipelines.orchestration.timetable import BatchTimetable, us_of
 from pipelines.spec import Pipeline, load, show_duration
 
 
@@ -39,37 +39,47 @@ def windowed_dag(
     params = {**batch_params(), **_mapping(dag_kwargs.pop("params", None))}
     defaults = {**stage_defaults(), **_mapping(dag_kwargs.pop("default_args", None))}
     others = frozenset(params) - set(FIELDS)
-    ends = {} if end_date is None or "schedule" not in dag_kwargs else {"end_date": end_date}
-    of_spec = _settings(pipeline, end_date)
-    settings = {**of_spec, **ends, **dag_kwargs, "params": params, "default_args": defaults}
+    of_spec = _settings(pipeline)
+    of_schedule = _dates(pipeline, end_date) if "schedule" in dag_kwargs else _schedule(pipeline, end_date)
+    settings = {**of_spec, **of_schedule, **dag_kwargs, "params": params, "default_args": defaults}
     tasks = BatchTasks(spec=pipeline.path, store=store, spark_conn_id=spark_conn_id, others=others)
     with DAG(**settings) as dag:
         stage_tasks(pipeline, tasks)
     return dag
 
 
-def _settings(pipeline: Pipeline, end_date: datetime | None) -> dict[str, object]:
-    settings: dict[str, object] = {
+def _settings(pipeline: Pipeline) -> dict[str, object]:
+    return {
         "dag_id": pipeline.name,
         "description": pipeline.description or None,
         "doc_md": describe(pipeline),
         "tags": ["sash"],
         "max_active_runs": 1,
-        "schedule": None,
     }
-    if pipeline.schedule is not None:
-        # The timetable says when it starts and ends, not the DAG: a run by hand before or after would be
-        # without tasks, and a success.
-        settings["schedule"] = BatchTimetable(
-            start_us=pipeline.schedule.start_us,
-            length_us=pipeline.batch_us,
-            until_us=None if end_date is None else to_us(end_date),
-        )
-        settings["catchup"] = pipeline.schedule.catchup
-        if pipeline.schedule.catchup:
-            # Airflow asks for one; the timetable begins later.
-            settings["start_date"] = from_us(min(pipeline.schedule.start_us, 0))
-    return settings
+
+
+def _schedule(pipeline: Pipeline, end_date: datetime | None) -> dict[str, object]:
+    """The spec's own schedule.
+
+    The timetable says when it starts and ends, not the DAG: a run by hand before or after would be without
+    tasks, and a success.
+    """
+    schedule = pipeline.schedule
+    if schedule is None:
+        return {"schedule": None}
+    until_us = None if end_date is None else us_of(end_date)
+    timetable = BatchTimetable(start_us=schedule.start_us, length_us=pipeline.batch_us, until_us=until_us)
+    # Airflow asks for a start where it catches up; the timetable begins later.
+    start = {"start_date": from_us(min(schedule.start_us, 0))} if schedule.catchup else {}
+    return {"schedule": timetable, "catchup": schedule.catchup, **start}
+
+
+def _dates(pipeline: Pipeline, end_date: datetime | None) -> dict[str, object]:
+    """What the spec says of a schedule that the DAG file sets itself."""
+    dates: dict[str, object] = {} if end_date is None else {"end_date": end_date}
+    if pipeline.schedule is None:
+        return dates
+    return {**dates, "start_date": from_us(pipeline.schedule.start_us), "catchup": pipeline.schedule.catchup}
 
 
 def describe(pipeline: Pipeline) -> str:

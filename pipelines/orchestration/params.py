@@ -20,12 +20,16 @@ FIELDS = ("from", "to", "watermark", "final", "replace")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What was asked for; `batch` is `None` where the run itself is to say which."""
+    """What was asked for; `batch` is `None` where the run itself is to say which.
+
+    Nobody can ask Airflow to ignore lateness, but a run may go on with a batch for which it was asked.
+    """
 
     batch: Interval | None = None
     watermark_us: int | None = None
     final: bool = False
     replace: bool = False
+    ignore_lateness: bool = False
 
     def beside(self, known: Mapping[str, int]) -> Wishes:
         """These, and what was asked for the batch before, as the ledger notes it."""
@@ -36,6 +40,7 @@ class Wishes:
             watermark_us=None if final else asked_us,
             final=final,
             replace=self.replace or "replace" in known,
+            ignore_lateness=self.ignore_lateness or "ignore_lateness" in known,
         )
 
 

@@ -26,7 +26,11 @@ def at_work(
     """What the stages take, for as long as the session is open."""
     batch, wishes = taken(chosen)
     request = Request(
-        batch=batch, watermark_us=wishes.watermark_us, final=wishes.final, replace=wishes.replace
+        batch=batch,
+        watermark_us=wishes.watermark_us,
+        final=wishes.final,
+        replace=wishes.replace,
+        ignore_lateness=wishes.ignore_lateness,
     )
     find_modules_beside(pipeline)
     for secret in (*secrets_of(pipeline), *secrets_in(address)):

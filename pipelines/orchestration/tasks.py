@@ -120,8 +120,13 @@ class BatchTasks:
 
         pipeline = load(self.spec)
         tables = folder_of(choosing.store_of(pipeline, self.store), pipeline)
-        revision, attempt = (int(str(opened[name])) for name in ("revision", "attempt"))
-        is_left = leave(tables, taken(opened)[0], revision=revision, opened=attempt)
+        attempt = opened.get("attempt")
+        is_left = leave(
+            tables,
+            taken(opened)[0],
+            revision=int(str(opened["revision"])),
+            opened=None if attempt is None else int(attempt),
+        )
         if is_left:
             log.info("the batch stood as running, and nobody is at work for it: it has failed")
         return is_left

@@ -47,7 +47,7 @@ class BatchTimetable(Timetable):  # type: ignore[misc] # Airflow's types are not
 
     def infer_manual_data_interval(self, *, run_after: DateTime) -> DataInterval:
         """The newest batch that has ended; a run that is triggered asks the ledger, not this."""
-        return self._batch(self._floor(_us(run_after)) - self.length_us).data_interval
+        return self._batch(self._floor(us_of(run_after)) - self.length_us).data_interval
 
     def next_dagrun_info(
         self, *, last_automated_data_interval: DataInterval | None, restriction: TimeRestriction
@@ -55,16 +55,16 @@ class BatchTimetable(Timetable):  # type: ignore[misc] # Airflow's types are not
         """The batch after the last one; without catching up, the newest that has ended if that is later."""
         starts = [self.start_us]
         if restriction.earliest is not None:
-            starts.append(self._ceiling(_us(restriction.earliest)))
+            starts.append(self._ceiling(us_of(restriction.earliest)))
         if not restriction.catchup:
             starts.append(self._floor(to_us(datetime.now(UTC))) - self.length_us)
         if last_automated_data_interval is not None:
-            after_us = _us(last_automated_data_interval.start)
-            on_grid_us = self._floor(_us(last_automated_data_interval.end))
+            after_us = us_of(last_automated_data_interval.start)
+            on_grid_us = self._floor(us_of(last_automated_data_interval.end))
             # The grid may have changed since; what is not after the last batch would be that one again.
             starts.append(next(it for it in count(on_grid_us, self.length_us) if it > after_us))
         start_us = max(starts)
-        ends_us = [self.until_us, None if restriction.latest is None else _us(restriction.latest)]
+        ends_us = [self.until_us, None if restriction.latest is None else us_of(restriction.latest)]
         if any(end_us is not None and start_us > end_us for end_us in ends_us):
             return None
         return self._batch(start_us)
@@ -80,7 +80,8 @@ class BatchTimetable(Timetable):  # type: ignore[misc] # Airflow's types are not
         return DagRunInfo.interval(start=start, end=end)
 
 
-def _us(instant: datetime) -> int:
+def us_of(instant: datetime) -> int:
+    """Microseconds since 1970, of Airflow's instants too."""
     # Airflow's instants are of a kind that does its own arithmetic.
     return to_us(datetime.fromisoformat(instant.isoformat()))
 

@@ -28,7 +28,7 @@ NO_LENGTH = ("month", "year", "quarter")
 AT_MOST_US = {"month": 31 * UNITS_US["day"], "year": 366 * UNITS_US["day"]}
 AT_MOST = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(month|year)s?", re.IGNORECASE)
 ISO_AT_MOST = re.compile(r"P(?:([0-9]+(?:\.[0-9]+)?)Y)?(?:([0-9]+(?:\.[0-9]+)?)M)?", re.IGNORECASE)
-OF_MONTHS = re.compile(r"P(?:[0-9.]+[DW])*[0-9.]+[YM]", re.IGNORECASE)
+OF_MONTHS = re.compile(r"P(?:[0-9.]+[DW])*[0-9.]+[YM](?:[0-9.]+[A-Z]|T)*", re.IGNORECASE)
 """An ISO 8601 duration that has months or years in it."""
 
 ONE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]+)")
@@ -65,7 +65,7 @@ def parse_duration(text: object, *, calendar: bool = False) -> int:
         if kept:
             parts = [(number, AT_MOST_US[unit.lower()]) for number, unit in kept]
             return _whole(written, parts) + (parse_duration(rest) if rest else 0)
-    if OF_MONTHS.match(written):
+    if OF_MONTHS.fullmatch(written):
         raise ValueError(f"found `{text}`: months and years have no fixed length; {ALLOWED}")
     iso = ISO.fullmatch(written)
     if iso and not written.upper().endswith("T"):

@@ -134,7 +134,7 @@ def _tumbling(fields: Fields) -> Shape | None:
         and isinstance(size.value, str)
         and size.value.isidentifier()
         and not ISO.fullmatch(size.value)
-        and not OF_MONTHS.match(size.value)
+        and not OF_MONTHS.fullmatch(size.value)
     ):
         return PerElement(column=size.value, offset_us=offset_us)
     size_us = fields.duration("tumbling", positive=True)

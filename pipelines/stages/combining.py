@@ -55,10 +55,11 @@ def combine_batch(work: Work) -> Counts:
     of_batch = work.tables.read("partial_frames").where(whose)
     pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
     counts = {"frames": combine_touched_frames(work, whose=whose)}
-    if session_windows(work.pipeline) and not work.has_run_alike:
-        counts["sessions"] = combine_touched_sessions(work, whose=whose)
-    else:
+    if session_windows(work.pipeline):
         # What later batches made of the sessions of one that has run stands: they were judged since.
+        if not work.has_run_alike:
+            counts["sessions"] = combine_touched_sessions(work, whose=whose)
+    else:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where("false"))
     write_watermark(work)
     return counts

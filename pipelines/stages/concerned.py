@@ -73,6 +73,8 @@ class Group:
 
 def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
     """What holds for all panes of the batch."""
+    takes_late = work.request.ignore_lateness and not work.run.opening.restated
+    late = [it for group in groups for it in group.concerns] if takes_late else []
     by_event, by_arrival = _reached(work)
     return Publication(
         batch_end_us=work.batch.end_us,
@@ -82,6 +84,7 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
         new_windows=work.run.opening.changes.new_windows,
         reshaped=work.run.opening.changes.reshaped,
         kept_from_us=_kept_from_us(work),
+        taking_late={it.window.name: it.closed_before_us for it in late if it.closed_before_us is not None},
         counted=tuple(it.window.name for group in groups if group.with_news for it in group.concerns),
     )
 
@@ -184,8 +187,6 @@ def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
         # Where lateness is ignored closed windows too take what comes.
         restated=opening.restated or work.request.ignore_lateness,
     )
-    if work.request.ignore_lateness and not opening.restated:
-        concern = replace(concern, ignores_lateness=True)
     if opening.restated and work.was_respelled:
         concern = replace(concern, was_early=True)
     coarser_us = grid_of(work.pipeline, window.name).coarser_us

@@ -22,6 +22,7 @@ from pipelines.errors import LookAtTheData
 from pipelines.ingest import read_rows
 from pipelines.intervals import Interval
 from pipelines.spec import Source, is_uri
+from pipelines.stages.rebuilding import refuse_while_running
 from pipelines.stages.running import run_batch
 from pipelines.stages.site import Report, Request, Site
 from pipelines.store.clones import clone_tables
@@ -72,6 +73,8 @@ def plan_batch(site: Site, request: Request, *, anew: bool = False) -> Plan:
     """What `run_batch` would do with the same request; `anew`: after all tables were emptied. Raises what it
     would raise.
     """
+    if anew:
+        refuse_while_running(site)
     known = [] if anew else read_ledger(site.store, site.declared.name)
     has_run = any(it.batch == request.batch and it.status == "published" for it in known)
     kind = overlapping(known, request.batch).kind

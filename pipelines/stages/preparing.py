@@ -12,7 +12,7 @@ from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
 from pipelines.store import small
-from pipelines.store.attempts import say_versions
+from pipelines.store.attempts import BEGUN, say_versions, void
 from pipelines.store.ledger_rows import OPENING, LedgerRow
 from pipelines.store.tables import Columns
 from pipelines.store.writes import AS_READ
@@ -41,11 +41,11 @@ def refuse_leftovers(site: Site) -> None:
         )
 
 
-def prepare(site: Site, *, is_empty: bool) -> bool:
+def prepare(site: Site, *, is_empty: bool) -> None:
     """Hold the spec against its sources, and make the tables that are not there yet.
 
-    While nothing has been published, those that are there may be of a spec that was changed since; returns
-    whether any of states was, and is empty now.
+    While nothing has been published, those that are there may be of a spec that was changed since: they are
+    made anew, and what was done at the batch that goes on counts no more.
     """
     check(site.spark, site.pipeline)
     shapes = shapes_of(site)
@@ -57,6 +57,9 @@ def prepare(site: Site, *, is_empty: bool) -> bool:
         small.create(site.tables, table, columns=columns)
         unlike = small.differing(site.tables, table, columns=columns)
         if unlike and (is_empty or (table in AS_READ and not small.has_rows(site.tables, table))):
+            if small.has_rows(site.tables, table):
+                # First, for nobody would know of it afterwards.
+                void(site.tables, kept=BEGUN)
             small.recreate(site.tables, table, columns=columns)
             made[table] = small.open_table(site.tables, table).version()
         elif unlike and table in AS_READ:
@@ -65,7 +68,6 @@ def prepare(site: Site, *, is_empty: bool) -> bool:
             raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, unlike)))
     if made:
         say_versions(site.tables, made)
-    return not made.keys().isdisjoint(OF_STATES)
 
 
 def _widen(site: Site, table: str, *, columns: Columns, unlike: Unlike) -> None:

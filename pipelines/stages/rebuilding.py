@@ -28,12 +28,7 @@ def empty_tables(site: Site) -> None:
     """
     check(site.spark, site.declared)
     suite = load_suite(site.declared.expectations)
-    pending = unfinished(read_ledger(site.store, site.declared.name))
-    if pending is not None and pending.status == "running":
-        raise WaitForTheBatch(
-            f"batch {pending.batch} is running: the tables cannot be rebuilt under it. Wait until it is "
-            "done, or abandon it"
-        )
+    refuse_while_running(site)
     anew = Site(site.spark, site.store, site.declared)
     shapes = shapes_of(anew)
     problems = (*unfit(anew, suite, shapes=shapes), *(unknown_names(suite) if suite.expectations else ()))
@@ -45,3 +40,13 @@ def empty_tables(site: Site) -> None:
         if table != KEPT:
             small.recreate(site.tables, table, columns=columns)
     say_gone(site.tables, None)
+
+
+def refuse_while_running(site: Site) -> None:
+    """Raise `WaitForTheBatch` where a batch is at work in the tables that are to be emptied."""
+    pending = unfinished(read_ledger(site.store, site.declared.name))
+    if pending is not None and pending.status == "running":
+        raise WaitForTheBatch(
+            f"batch {pending.batch} is running: the tables cannot be rebuilt under it. Wait until it is "
+            "done, or abandon it"
+        )

@@ -47,7 +47,6 @@ from pipelines.store.ledger import (
     note,
     open_run,
     read_rows,
-    void_attempts,
 )
 from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
@@ -98,16 +97,12 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     rows = read_rows(site.tables)
     opening, pending = opens(rows), unfinished(rows)
     _refuse_beyond_retention(site, opening)
-    is_made_anew = False
     if is_to_prepare(pending, fingerprint, stage=stage):
         is_empty = not any(row.status == "published" for row in rows)
         if is_empty and pending is None:
             refuse_leftovers(site)
-        is_made_anew = prepare(site, is_empty=is_empty)
+        prepare(site, is_empty=is_empty)
     run = open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
-    if is_made_anew and pending is not None:
-        # What was done at it before is gone with the tables.
-        void_attempts(site.tables, run)
     wishes = _wishes(request)
     known = wishes_of(site.store, site.pipeline.name, batch=run.batch, revision=run.revision)
     if wishes != known:

@@ -198,8 +198,7 @@ def close_run(store: Folder, run: Run, *, row: LedgerRow) -> None:
     def commit() -> None:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))
-        mine = [one for one in rows if (one.batch, one.revision) == (run.batch, run.revision)]
-        if not any(one.is_unfinished for one in mine):
+        if not any(one.is_unfinished and _is_of(one, run) for one in rows):
             raise _is_over(run)
         covered = [replace(one, status="abandoned") for one in rows if one.batch in run.opening.covered]
         _put(runs, rows, row, *covered)
@@ -217,14 +216,15 @@ def mark(store: Folder, run: Run, *, status: Status) -> None:
         )
 
 
-def leave(store: Folder, batch: Interval, *, revision: int, opened: int) -> bool:
-    """Say that a batch failed whose workers were killed, so that nobody takes it for being at work.
+def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) -> bool:
+    """Say that a batch failed whose workers were killed; returns whether it stood as running.
 
-    Returns whether it stood as running. One that somebody else has gone on with is let be: a whole run, or
-    one stage by stage that opened it later than the attempt `opened`.
+    One that somebody has gone on with since the attempt `opened` is let be.
     """
     of_run = [one for one in attempts.read(store) if one.is_of(batch, revision) and one.what == "begun"]
-    if not of_run or any(one.attempt > opened and one.stage in (None, OPENING) for one in of_run):
+    openings = [one.attempt for one in of_run if one.stage == OPENING]
+    since = max(openings, default=0) if opened is None else opened
+    if not of_run or any(one.attempt > since and one.stage in (None, OPENING) for one in of_run):
         return False
 
     def commit() -> bool:
@@ -253,7 +253,10 @@ def forget(store: Folder, run: Run) -> None:
     def commit() -> None:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))
-        small.overwrite(runs, [one.values() for one in rows if not _is_open(one, run)])
+        kept = [one for one in rows if not (one.is_unfinished and _is_of(one, run))]
+        if len(kept) == len(rows):
+            raise _is_over(run)
+        small.overwrite(runs, [one.values() for one in kept])
 
     small.retried(commit, "runs")
     attempts.say_versions(store, None)
@@ -286,8 +289,12 @@ def _put(runs: DeltaTable, rows: list[LedgerRow], *changed: LedgerRow) -> None:
     small.overwrite(runs, [one.values() for one in (*kept, *new.values())])
 
 
+def _is_of(row: LedgerRow, run: Run) -> bool:
+    return (row.batch, row.revision) == (run.batch, run.revision)
+
+
 def _is_open(row: LedgerRow, run: Run) -> bool:
-    return (row.batch, row.revision, row.status) == (run.batch, run.revision, "running")
+    return _is_of(row, run) and row.status == "running"
 
 
 def _rows(values: list[dict[str, small.Value]]) -> list[LedgerRow]:

@@ -105,6 +105,8 @@ def test_values_that_are_all_null_are_not_an_empty_batch(panes: DataFrame) -> No
         ("2013-01-31T12:00:00Z", True),
         ("2013-01-31T11:59:59Z", False),
         ("2013-01-31 06:00:00-06:00", True),
+        ("9999-12-31 23:59:59", True),
+        ("0001-01-01", False),
         (date(2013, 2, 1), True),
         (date(2013, 1, 31), False),
         (datetime(2013, 1, 31, 12), True),  # noqa: DTZ001 - as YAML reads one without a zone

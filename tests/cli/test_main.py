@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.cli.arguments import read_arguments
-from pipelines.cli.run import interrupted
+from pipelines.cli.run import interrupted, requests_of
 from pipelines.spec import state_fingerprint
+from pipelines.stages import Request
 from pipelines.store.reader import read_ledger
 from tests.cli.conftest import Place, day, days
 
@@ -73,7 +74,7 @@ def test_ctrl_c_while_spark_works_names_the_batch_and_what_takes_it_up_again(
         while not read_ledger(place.store, "rides"):
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=60) == 1
         said = process.stderr.read()
     assert "sash: interrupted; batch [2024-01-01 00:00, 2024-01-02 00:00) is unfinished" in said
     assert "Traceback" not in said
@@ -81,14 +82,14 @@ def test_ctrl_c_while_spark_works_names_the_batch_and_what_takes_it_up_again(
 
 def test_a_batch_that_is_interrupted_is_named_with_what_takes_it_up_again():
     arguments = read_arguments(["run", "rides.yml", "--store", "here"])
-    paragraph = str(interrupted(arguments, days(1, 2)))
+    paragraph = str(interrupted(arguments, Request(batch=days(1, 2))))
     assert "batch [2024-01-01 00:00, 2024-01-02 00:00) is unfinished" in paragraph
     again = "sash run rides.yml --from 2024-01-01T00:00:00Z --to 2024-01-02T00:00:00Z --store here"
     assert f"`{again}`" in paragraph
     assert read_arguments(again.split()[1:]).store == "here"
 
 
-def test_what_is_said_of_the_last_batch_is_not_said_of_an_interrupted_one_before_it():
+def test_what_was_asked_for_is_said_again_with_the_batch_it_is_for():
     words = [
         "run",
         "rides.yml",
@@ -98,15 +99,18 @@ def test_what_is_said_of_the_last_batch_is_not_said_of_an_interrupted_one_before
         "2024-01-03",
         "--every",
         "1d",
-        "--final",
+        "--ignore-lateness",
         "--yes",
     ]
-    arguments = read_arguments(words)
-    assert "--final" not in str(interrupted(arguments, days(1, 2)))
-    assert "--final" in str(interrupted(arguments, days(2, 3)))
-    raised = read_arguments([*words[:8], "--watermark", "2024-01-02"])
-    assert "--watermark" not in str(interrupted(raised, days(1, 2)))
-    assert "--watermark 2024-01-02" in str(interrupted(raised, days(2, 3)))
+    arguments = read_arguments([*words, "--final"])
+    first, last = requests_of(arguments, [days(1, 2), days(2, 3)])
+    assert "--ignore-lateness" in str(interrupted(arguments, first))
+    assert "--final" not in str(interrupted(arguments, first))
+    assert "--final" in str(interrupted(arguments, last))
+    raised = read_arguments([*words, "--watermark", "2024-01-02"])
+    first, last = requests_of(raised, [days(1, 2), days(2, 3)])
+    assert "--watermark" not in str(interrupted(raised, first))
+    assert "--watermark 2024-01-02" in str(interrupted(raised, last))
 
 
 @pytest.mark.system

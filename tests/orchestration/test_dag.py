@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 
+import pendulum
 import pytest
 from airflow.sdk import DAG, Param, task
 from airflow.serialization.serialized_objects import DagSerialization
@@ -105,13 +106,13 @@ def test_a_schedule_is_one_batch_after_the_other_from_its_start(spec: Path, catc
     assert dag.catchup is catchup
 
 
-@pytest.mark.parametrize("until", [None, datetime(2013, 6, 1, tzinfo=UTC)])
+@pytest.mark.parametrize("until", [None, datetime(2013, 6, 1, tzinfo=UTC), pendulum.datetime(2013, 6, 1)])
 def test_a_run_by_hand_has_its_tasks_also_before_the_schedule_begins_and_after_it_ends(
     until: datetime | None, spec: Path
 ) -> None:
     dag = windowed_dag(write(spec, "schedule: {start: 2013-01-01}\n"), end_date=until)
     kept = DagSerialization.from_dict(DagSerialization.to_dict(dag))
-    assert kept.timetable.until_us == (None if until is None else to_us(until))
+    assert kept.timetable.until_us == (None if until is None else to_us(datetime(2013, 6, 1, tzinfo=UTC)))
     # Airflow makes no task of a run whose logical date is outside of these.
     assert {(it.start_date, it.end_date) for it in kept.tasks} == {(None, None)}
 
@@ -124,8 +125,10 @@ def test_a_run_by_hand_has_its_tasks_where_the_schedule_catches_up_later(spec: P
 
 def test_a_schedule_of_ones_own_is_taken_as_it_is(spec: Path) -> None:
     end = datetime(2014, 1, 1, tzinfo=UTC)
-    dag = windowed_dag(write(spec, "schedule: {start: 2013-01-01}\n"), schedule="@daily", end_date=end)
-    assert (dag.schedule, dag.end_date) == ("@daily", end)
+    there = write(spec, "schedule: {start: 2013-01-01, catchup: true}\n")
+    dag = windowed_dag(there, schedule="@daily", end_date=end)
+    assert (dag.schedule, dag.end_date, dag.catchup) == ("@daily", end, True)
+    assert dag.start_date == datetime(2013, 1, 1, tzinfo=UTC)
 
 
 def test_what_the_dag_file_says_wins_over_the_spec(spec: Path) -> None:

@@ -171,15 +171,17 @@ def test_a_batch_again_leaves_what_was_begun_beside_a_closed_session(
 def test_what_a_closed_window_takes_in_is_published_whatever_its_trigger(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    clicks = [("ann", 1, 95, 0), ("ann", 2, 3, 100), ("ann", 4, 96, 200)]
-    spec = SPEC.replace(
-        "{session: 10 s, allowed_lateness: 60 s}", "{tumbling: 10 s, panes: {late: {rows: 9}}}"
-    )
+    # The second is late for [10, 20) and kept in the minute, the third is taken in where lateness is ignored.
+    clicks = [("ann", 1, 95, 0), ("ann", 8, 15, 100), ("ann", 2, 3, 200), ("ann", 4, 96, 300)]
+    late = "panes: {late: {rows: 9}}"
+    minute = f"minute: {{tumbling: 60 s, allowed_lateness: 1 day, {late}}}"
+    short = f"{{tumbling: 10 s, {late}}}, {minute}"
+    spec = SPEC.replace("{session: 10 s, allowed_lateness: 60 s}", short)
     site = site_of(spark, tmp_path, clicks, spec=spec)
-    for start, is_ignored in ((0, False), (100, True), (200, False)):
+    for start, is_ignored in ((0, False), (100, False), (200, True), (300, False)):
         batch = Interval(start * SECOND, (start + 100) * SECOND)
         list(run_batch(site, Request(batch=batch, ignore_lateness=is_ignored)))
-    assert panes(tmp_path / "store") == {200: [("ann", 0, 10, 2, "insert", "LATE", 0)]}
+    assert panes(tmp_path / "store") == {300: [("ann", 0, 10, 2, "insert", "LATE", 0)]}
 
 
 @pytest.mark.slow
@@ -206,6 +208,9 @@ def test_a_restatement_leaves_the_news_of_other_sessions_waiting(spark: SparkSes
         ("ann", 10, 20, 32, "insert", "LATE", 1),
     ]
     assert panes(tmp_path / "store") == {**before, 100: corrected}
+    # It is published where it closes, also by a restatement.
+    list(run_batch(site, Request(batch=Interval(200 * SECOND, 300 * SECOND), final=True)))
+    assert ("ann", 50, 62, 20, "insert", "LATE", 0) in panes(tmp_path / "store")[300]
 
 
 def standing_windows(store: Path) -> list[tuple[str, int, int, int]]:
