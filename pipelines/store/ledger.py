@@ -209,11 +209,7 @@ def close_run(store: Folder, run: Run, *, row: LedgerRow) -> None:
 def mark(store: Folder, run: Run, *, status: Status) -> None:
     """Say that the run has stopped or failed, unless another attempt goes on with it."""
     if not attempts.is_taken_over(store, run.begun):
-        _change(
-            store,
-            run,
-            changes=lambda rows: [replace(one, status=status) for one in rows if _is_open(one, run)],
-        )
+        _say(store, run, status)
 
 
 def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) -> bool:
@@ -240,11 +236,7 @@ def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) 
 
 def abandon_run(store: Folder, run: Run) -> None:
     """Say that a batch that is open has been given up."""
-    _change(
-        store,
-        run,
-        changes=lambda rows: [replace(one, status="abandoned") for one in rows if _is_open(one, run)],
-    )
+    _say(store, run, "abandoned")
 
 
 def forget(store: Folder, run: Run) -> None:
@@ -272,12 +264,13 @@ def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
     attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds))
 
 
-def _change(store: Folder, run: Run, *, changes: Callable[[list[LedgerRow]], list[LedgerRow]]) -> None:
+def _say(store: Folder, run: Run, status: Status) -> None:
     def commit() -> None:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))
-        if any(_is_open(one, run) for one in rows):
-            _put(runs, rows, *changes(rows))
+        mine = [replace(one, status=status) for one in rows if _is_open(one, run)]
+        if mine:
+            _put(runs, rows, *mine)
 
     small.retried(commit, "runs")
 
