@@ -36,7 +36,15 @@ def with_vanished(
 def changed(
     partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
 ) -> DataFrame:
-    """One row: `changed`, how many partials differ from those that stood there earlier.
+    """One row: `changed`, how many partials differ from those that stood there earlier."""
+    places = changed_places(partials, earlier, pipeline=pipeline, bounds=bounds)
+    return places.agg(F.count(F.lit(1)).alias("changed"))
+
+
+def changed_places(
+    partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
+) -> DataFrame:
+    """Key and bounds of the partials that differ from those that stood there earlier.
 
     Every earlier one is among `partials`.
     """
@@ -59,7 +67,7 @@ def changed(
         for name in part_names(aggregate):
             new, old = F.col(f"_now.{name}"), F.col(f"_was.{name}")
             alike &= is_unchanged(new, old, kind=_type(partials, name), op=aggregate.op)
-    return sides.agg(F.count_if(~alike).alias("changed"))
+    return sides.where(~alike).select(*pipeline.key, *bounds)
 
 
 def _none(partials: DataFrame, state: list[str]) -> Column:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time
+from functools import reduce
+from operator import and_
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.accumulate import PROTO, changed_places
 from pipelines.combine import (
     TOUCHED,
     Standing,
@@ -33,6 +36,7 @@ from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import standing_near, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
+from pipelines.store.attempts import first_of
 from pipelines.store.ledger import finished_stages, stages_before
 from pipelines.store.rows import are_there, from_rows
 from pipelines.store.sql import Instant, is_batch, not_after, not_before, text
@@ -127,7 +131,7 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
     """Build anew the sessions around partial ones that a predicate tells; returns how many were written."""
     windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
     sessions = work.tables.read("sessions")
-    touched = partials.where(whose)
+    touched = _that_changed(work, partials.where(whose))
 
     def standing_in(reach: str) -> Standing:
         stand = standing(sessions.where(reach), windows, watermark_us=work.judged_by_us)
@@ -149,6 +153,24 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
     finally:
         rows.unpersist()
         around.unpersist()
+
+
+def _that_changed(work: Work, touched: DataFrame) -> DataFrame:
+    """Of the partial sessions of a batch that has run before those that are others now: what later batches
+    made of the sessions around the rest stands, for they were judged since.
+    """
+    opening = work.run.opening
+    first = first_of(work.tables, work.batch, revision=work.run.revision)
+    version = None if first is None else first.counts.get("partial_sessions")
+    if opening.before is None or opening.covered or version is None:
+        return touched
+    earlier = work.tables.read("partial_sessions", version=version).where(is_batch(work.batch))
+    bounds = (*PROTO, "source")
+    others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=bounds)
+    place = [*work.pipeline.key, *bounds]
+    mine = others.select(*[F.col(name).alias(f"_of_{name}") for name in place])
+    same = [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in place]
+    return touched.join(mine, on=reduce(and_, same), how="left_semi")
 
 
 def _may_be_open(work: Work) -> str:

@@ -209,7 +209,7 @@ def close_run(store: Folder, run: Run, *, row: LedgerRow) -> None:
 def mark(store: Folder, run: Run, *, status: Status) -> None:
     """Say that the run has stopped or failed, unless another attempt goes on with it."""
     if not attempts.is_taken_over(store, run.begun):
-        _say(store, run, status)
+        _say(store, run, status=status)
 
 
 def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) -> bool:
@@ -236,7 +236,7 @@ def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) 
 
 def abandon_run(store: Folder, run: Run) -> None:
     """Say that a batch that is open has been given up."""
-    _say(store, run, "abandoned")
+    _say(store, run, status="abandoned")
 
 
 def forget(store: Folder, run: Run) -> None:
@@ -264,7 +264,7 @@ def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
     attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds))
 
 
-def _say(store: Folder, run: Run, status: Status) -> None:
+def _say(store: Folder, run: Run, *, status: Status) -> None:
     def commit() -> None:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))

@@ -163,9 +163,11 @@ class Store(Folder):
 
     spark: SparkSession
 
-    def read(self, table: str) -> DataFrame:
-        """A table as it now is, with `day`."""
-        return self.spark.read.format("delta").load(self.path(table))
+    def read(self, table: str, *, version: int | None = None) -> DataFrame:
+        """A table as it now is, or as it was at a version, with `day`."""
+        reader = self.spark.read.format("delta")
+        reader = reader if version is None else reader.option("versionAsOf", version)
+        return reader.load(self.path(table))
 
 
 def schema_of(columns: Columns) -> StructType:

@@ -156,10 +156,17 @@ def test_a_batch_again_leaves_what_was_begun_beside_a_closed_session(
     clicks = [("ann", 1, 82, 0), ("bob", 2, 95, 0), ("ann", 4, 86, 100), ("bob", 8, 150, 200)]
     spec = SPEC.replace(", allowed_lateness: 60 s", "")
     site = site_of(spark, tmp_path, clicks, spec=spec)
-    for start in (0, 100, 0, 200):
+    for start in (0, 100, 0):
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+    # Nor does it where something else has changed.
+    write_clicks(tmp_path, [*clicks, ("cem", 16, 80, 0)])
+    for start in (0, 200):
         list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
     assert panes(tmp_path / "store") == {
-        100: [("ann", 82, 92, 1, "insert", "ON_TIME", 0)],
+        100: [
+            ("ann", 82, 92, 1, "insert", "ON_TIME", 0),
+            ("cem", 80, 90, 16, "insert", "LATE", 0),
+        ],
         300: [
             ("ann", 86, 96, 4, "insert", "ON_TIME", 0),
             ("bob", 95, 105, 2, "insert", "ON_TIME", 0),
