@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 
 import pytest
 
 from pipelines.cli.arguments import read_arguments
 from pipelines.cli.batches import batches_of, confirm_final, described
+from pipelines.cli.run import gone_on_with
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
+from pipelines.stages import Request
+from pipelines.store import ledger, small
+from pipelines.store.ledger_rows import OPENING, LedgerRow
+from pipelines.store.opening import Opening, opening_of
+from pipelines.store.tables import ATTEMPTS, RUNS, Folder
 from tests.cli.conftest import Place, day, days
 
 
@@ -85,3 +92,27 @@ def test_on_a_terminal_final_asks_first(
 def test_final_does_not_ask_after_yes(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", None)
     confirm_final(place.pipeline, [days(1, 2)], yes=True)
+
+
+def test_an_unfinished_batch_that_nobody_named_goes_on_as_it_was_asked_for(place: Place) -> None:
+    place.write_spec()
+    folder, batch = Folder(root=f"{place.store}/rides"), days(1, 2)
+    small.create(folder, "runs", columns=RUNS)
+    small.create(folder, "attempts", columns=ATTEMPTS)
+
+    def opens(rows: list[LedgerRow]) -> Opening:
+        return opening_of(rows, batch, fingerprint="f", replace=False)
+
+    run = ledger.open_run(folder, opens, fingerprint="f", stage=None, source=None)
+    wishes = {"ignore_lateness": 1, "watermark_us": batch.end_us}
+    ledger.note(folder, run, done=ledger.Done(stage=OPENING, source=None, counts=wishes))
+    ledger.mark(folder, run, status="failed")
+
+    def gone_on(request: Request) -> Request:
+        return gone_on_with(place.pipeline, place.store, request=request)
+
+    asked = Request(batch=batch, ignore_lateness=True, watermark_us=batch.end_us)
+    assert gone_on(Request(batch=batch)) == asked
+    assert gone_on(Request(batch=batch, final=True)) == replace(asked, final=True, watermark_us=None)
+    other = Request(batch=days(2, 3))
+    assert gone_on(other) == other
