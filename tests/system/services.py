@@ -126,6 +126,8 @@ class Services:
         return {
             "AIRFLOW_HOME": str(self.folder),
             "TMPDIR": str(temporary),
+            # SQLite gives up after five seconds, for which a busy machine may hold its lock.
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.folder / 'airflow.db'}?timeout=60",
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.folder / "dags"),
             "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
