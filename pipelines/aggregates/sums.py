@@ -23,7 +23,7 @@ MOST_ROWS_DIGITS = 12
 
 
 def _total(values: Column, over: Over = to_group) -> Column:
-    # Of a whole number's narrowest type, so that a decimal keeps the digits after its point.
+    # Of a whole number's narrowest type, so that a decimal keeps its digits after the point: up to 35.
     return F.coalesce(over(F.sum(values)), F.lit(0).cast("byte"))
 
 

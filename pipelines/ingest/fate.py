@@ -32,6 +32,13 @@ ACCEPTED, DIMINISHED, LATE, DUPLICATE, QUARANTINED, UNCLAIMED = range(6)
 meaning. A diminished event is accepted, but some of its windows had closed.
 """
 
+AS_IT_CAME = {
+    "ignoreNullFields": "false",
+    # Spark's own formats end with milliseconds. The three letters at the end are an offset like +01:00.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
+}
+
 
 def fated(
     events: DataFrame, pipeline: Pipeline, *, watermark_us: int | None, rules: Sequence[RowRule] = ()
@@ -101,14 +108,6 @@ def late_events(fated_events: DataFrame, windows: Sequence[Window], *, watermark
     counted = fated_events.where(passes()).withColumn("_losses", missing)
     columns = as_read(fated_events)
     return counted.select(*columns, F.inline("_losses"))
-
-
-AS_IT_CAME = {
-    "ignoreNullFields": "false",
-    # Spark's own end with milliseconds.
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
-}
 
 
 def quarantined_rows(fated_events: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, write_deltalake
@@ -42,15 +42,7 @@ Returned = TypeVar("Returned")
 
 def create(store: Folder, table: str, *, columns: Columns) -> None:
     """Make a table unless it is there. Any table: also the large ones, which Spark then writes."""
-    partitions = list(PARTITIONED_BY[table])
-    whole = {**columns, "day": DateType()} if "day" in partitions else columns
-    DeltaTable.create(
-        location(store, table),
-        schema=Schema.from_json(schema_of(whole).json()),
-        mode="ignore",
-        partition_by=partitions,
-        configuration=properties(columns),
-    )
+    _make(store, table, columns=columns, partitions=PARTITIONED_BY[table], mode="ignore")
 
 
 def has_rows(store: Folder, table: str) -> bool:
@@ -97,19 +89,25 @@ def recreate(store: Folder, table: str, *, columns: Columns) -> None:
     create(store, table, columns=columns)
     known = open_table(store, table).metadata()
     # As it was cut when it was made.
-    partitions = known.partition_columns
-    whole = {**columns, "day": DateType()} if "day" in partitions else columns
-    # Not by way of Arrow, which has no intervals of Spark's.
-    DeltaTable.create(
-        location(store, table),
-        schema=Schema.from_json(schema_of(whole).json()),
-        mode="overwrite",
-        partition_by=partitions,
-        configuration=properties(columns),
-    )
+    _make(store, table, columns=columns, partitions=known.partition_columns, mode="overwrite")
     for name, value in known.configuration.items():
         if not name.startswith("delta."):
             set_property(store, table, name=name, value=value)
+
+
+def _make(
+    store: Folder,
+    table: str,
+    *,
+    columns: Columns,
+    partitions: Sequence[str],
+    mode: Literal["ignore", "overwrite"],
+) -> None:
+    whole = {**columns, "day": DateType()} if "day" in partitions else columns
+    # Not by way of Arrow, which has no intervals of Spark's.
+    schema = Schema.from_json(schema_of(whole).json())
+    place, settings = location(store, table), properties(columns)
+    DeltaTable.create(place, schema, mode=mode, partition_by=list(partitions), configuration=settings)
 
 
 def read(opened: DeltaTable, *, where: list[tuple[str, str, date]] | None = None) -> list[dict[str, Value]]:
