@@ -37,6 +37,8 @@ def approx_top_k(aggregate: Aggregate) -> Operation:
         accumulate=lambda values: _kept(counted(ordered(values)), tracked),
         combine=combine,
         merge=lambda one, other: _kept(tally(F.sort_array(F.concat(one, other))), tracked),
+        gathers=True,
+        grows=True,
     )
 
     def finish(parts: Mapping[str, Column], types: Mapping[str, DataType]) -> Column:

@@ -1,7 +1,8 @@
 """Aggregates that keep their values: as a set, counted, or as they came.
 
 States are arrays in ascending order, so the same values make the same state. Where values are counted, or
-kept each with its instant, they can be taken away again.
+kept each with its instant, they can be taken away again. Lists are not gathered for sliding windows: to
+collect all items is what their `combine` is for, and gathering took a third longer.
 """
 
 from __future__ import annotations
@@ -52,16 +53,29 @@ def _take_items(one: Column, other: Column) -> Column:
     return loose(F.flatten(repeated))
 
 
-SET = Part(name="values", accumulate=_gather_set, combine=_join_sets, merge=_join_two_sets)
+SET = Part(
+    name="values",
+    accumulate=_gather_set,
+    combine=_join_sets,
+    merge=_join_two_sets,
+    gathers=True,
+    grows=True,
+)
 COUNTS = Part(
     name="counts",
     accumulate=lambda values: counted(ordered(values)),
     combine=_add_counts,
     merge=_add_two_counts,
     deduct=_take_counts,
+    gathers=True,
+    grows=True,
 )
 ITEMS = Part(
-    name="items", accumulate=ordered, combine=ordered_together, merge=_join_two_lists, deduct=_take_items
+    name="items",
+    accumulate=ordered,
+    combine=ordered_together,
+    merge=_join_two_lists,
+    deduct=_take_items,
 )
 
 

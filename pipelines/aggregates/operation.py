@@ -45,9 +45,10 @@ class Part:
 
     `accumulate` aggregates a column of event values (null: not counted) into a state. `combine` aggregates
     states, applying every aggregate function in it by the `Over` that it is given. `merge` and `deduct`
-    take two states of one row; neither is null. `deduct=None`: it cannot be undone. `gathers` says that
-    `combine` collects the states to join them, and that states do not grow with what is in them: sliding
-    windows then hold many of them at once.
+    take two states of one row; neither is null. `deduct=None`: it cannot be undone. `gathers` says that all
+    that `combine` does over the states is to collect them in a list, which it joins: sliding windows then
+    gather them themselves. `grows` says that a state is larger the more is in it, so that no row can hold
+    one for each of many windows.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Part:
     merge: Callable[[Column, Column], Column]
     deduct: Callable[[Column, Column], Column] | None = None
     gathers: bool = False
+    grows: bool = False
 
     def deducts(self, kind: DataType) -> bool:
         """Whether states of this type can be deducted: floats drift, and leave phantom windows."""

@@ -1,9 +1,8 @@
-"""Prefix–suffix for states that no aggregate function of Spark's combines, and that do not grow with what is
-in them: structs of several sums, the `n` largest.
+"""Prefix–suffix for states that no aggregate function of Spark's combines: structs of several sums, the `n`
+largest, sets, lists, counts of values.
 
-Over the rows of a window Spark could only collect such states anew at each change point, and fold them. So
-the change points of a block are gathered once, in order, and folded along it: each state once either way,
-and three combines a result for them too.
+Over the rows of a window Spark could only collect such states anew at each change point, and join them. So
+the change points of a block are gathered once, in order, and folded along it.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.aggregates.arrays import once
-from pipelines.aggregates.states import nullable
 from pipelines.finalise.change_points import BLOCK, POINT, RANK
+from pipelines.finalise.folds import Fold
 from pipelines.finalise.parts import ENTERS, Reach, StatePart
-from pipelines.finalise.prefix_suffix import PrefixSuffix, prefix_of, suffix_of
+from pipelines.finalise.prefix_suffix import PrefixSuffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +38,24 @@ def with_folds(points: DataFrame, parts: Sequence[StatePart], *, key: Sequence[s
     said = [name for name in points.columns if name not in (*key, BLOCK)]
     gathered = points.groupBy(*key, BLOCK).agg(F.collect_list(F.struct(*said)).alias("_points"))
     in_order = F.array_sort("_points", _by_place)
+    folds = [Fold(part, is_leaving) for part in parts for is_leaving in (False, True)]
 
     def folded(items: Column) -> Column:
-        folds = [it for part in parts for it in (_prefixes(items, part), _suffixes(items, part))]
-        return once(F.struct(*folds), lambda found: F.transform(items, _with(found, items)))
+        made = F.struct(*[fold.along(items).alias(fold.column) for fold in folds])
+        return once(made, lambda found: F.transform(items, row_of(found, items)))
 
-    def _with(found: Column, items: Column) -> Callable[[Column, Column], Column]:
+    def row_of(found: Column, items: Column) -> Callable[[Column, Column], Column]:
         def row(item: Column, at: Column) -> Column:
-            behind = F.size(items) - at
             return F.struct(
                 *[item[name].alias(name) for name in said],
-                behind.alias(RANK),
-                *[F.get(found[prefix_of(part)], at + 1).alias(prefix_of(part)) for part in parts],
-                *[F.get(found[suffix_of(part)], behind - 1).alias(suffix_of(part)) for part in parts],
+                (F.size(items) - at).alias(RANK),
+                *[fold.until(found[fold.column], items, at=at).alias(fold.column) for fold in folds],
             )
 
         return row
 
-    return gathered.select(*key, BLOCK, F.inline(once(in_order, folded)))
+    rows = gathered.select(*key, BLOCK, F.inline(once(in_order, folded)))
+    return rows.select(*key, BLOCK, *said, RANK, *[fold.state().alias(fold.column) for fold in folds])
 
 
 def _by_place(one: Column, other: Column) -> Column:
@@ -66,24 +65,3 @@ def _by_place(one: Column, other: Column) -> Column:
         .when(one[ENTERS] != other[ENTERS], F.when(other[ENTERS], -1).otherwise(1))
         .otherwise(0)
     )
-
-
-def _prefixes(items: Column, part: StatePart) -> Column:
-    """What entered before each point, and after the last."""
-    return _fold(items, part, of=lambda item: F.when(item[ENTERS], item[part.column])).alias(prefix_of(part))
-
-
-def _suffixes(items: Column, part: StatePart) -> Column:
-    """What leaves after each point, from the last one to the first, and what leaves at all."""
-    leaving = _fold(F.reverse(items), part, of=lambda item: F.when(~item[ENTERS], item[part.column]))
-    return leaving.alias(suffix_of(part))
-
-
-def _fold(items: Column, part: StatePart, *, of: Callable[[Column], Column]) -> Column:
-    """The states of an array merged one after the other: of none, of the first, … of all."""
-    nothing = F.array(F.lit(None).cast(nullable(part.kind)))
-
-    def longer(so_far: Column, item: Column) -> Column:
-        return F.array_append(so_far, part.merge(F.element_at(so_far, -1), of(item)))
-
-    return F.aggregate(items, nothing, longer)

@@ -61,6 +61,10 @@ class StatePart:
         """States as one."""
         return self.state(self.part.combine(states, over))
 
+    def join(self, states: Column) -> Column:
+        """An array of states as one, where `combine` would collect them into one."""
+        return self.state(self.part.combine(F.lit(None), lambda collected: states))
+
     def merge(self, one: Column, other: Column) -> Column:
         """Two states as one, where null is the state of nothing."""
         kind = self.kind

@@ -1,4 +1,6 @@
-"""Variance in sliding windows: its states are gathered a block at a time, or collected anew at each point."""
+"""States that Spark cannot combine, in sliding windows: gathered a block at a time, or collected anew at
+each point. Variance, whose states do not grow, and how many values there are, whose states do.
+"""
 
 from __future__ import annotations
 
@@ -19,28 +21,30 @@ from pipelines.spec import Aggregate, Sliding
 
 Measured = list[tuple[str, str, str]]
 KEYS, FRAMES, EVENTS_A_FRAME = 40, 1_440, 2
-VARIANCE = [Aggregate(name="spread", op="variance", of="number")]
+AGGREGATES = {op: Aggregate(name="it", op=op, of="number") for op in ("variance", "distinct")}
 ROUNDS = 2
 
 
 @pytest.fixture(scope="module")
-def frames(spark: SparkSession) -> DataFrame:
+def events(spark: SparkSession) -> DataFrame:
     """A frame a minute of each key over a day."""
-    number = F.pmod(F.xxhash64("id"), F.lit(1_000))
-    events = spark.range(KEYS * FRAMES * EVENTS_A_FRAME).select(
+    return spark.range(KEYS * FRAMES * EVENTS_A_FRAME).select(
         F.pmod("id", F.lit(KEYS)).alias("key"),
         (F.col("id") / (KEYS * EVENTS_A_FRAME)).cast("bigint").alias("_frame_us"),
-        number.alias("number"),
+        F.pmod(F.xxhash64("id"), F.lit(1_000)).alias("number"),
     )
-    values = [it.alias(name) for name, it in event_values(VARIANCE, F.col("_frame_us")).items()]
+
+
+def frames_of(events: DataFrame, aggregate: Aggregate) -> DataFrame:
+    values = [it.alias(name) for name, it in event_values([aggregate], F.col("_frame_us")).items()]
     of_frames = events.select("key", "_frame_us", *values).groupBy("key", "_frame_us")
-    return of_frames.agg(*accumulate_columns(VARIANCE)).localCheckpoint()
+    return of_frames.agg(*accumulate_columns([aggregate])).localCheckpoint()
 
 
-def seconds(frames: DataFrame, size: int, *, gathers: bool) -> tuple[float, int, float]:
+def seconds(frames: DataFrame, aggregate: Aggregate, *, size: int, gathers: bool) -> tuple[float, int, float]:
     """The time of the better round, the number of windows and the sum of all results."""
-    (part,) = operation_of(VARIANCE[0]).parts
-    column = f"spread__{part.name}"
+    (part,) = operation_of(aggregate).parts
+    column = f"it__{part.name}"
     kind = frames.schema[column].dataType
     parts = [
         StatePart(column="event_count", part=ROWS, kind=LongType()),
@@ -51,17 +55,22 @@ def seconds(frames: DataFrame, size: int, *, gathers: bool) -> tuple[float, int,
     times = []
     for _ in range(ROUNDS):
         started = time.monotonic()
-        found = states.select(*finish_columns(VARIANCE, states.schema))
-        windows, total = found.agg(F.count(F.lit(1)), F.sum("spread")).collect()[0]
+        found = states.select(*finish_columns([aggregate], states.schema))
+        windows, total = found.agg(F.count(F.lit(1)), F.sum("it")).collect()[0]
         times.append(time.monotonic() - started)
     return min(times), windows, total
 
 
 @pytest.mark.parametrize("size", [40, 100, 400])
-def test_gathered_states_against_collected_ones(frames: DataFrame, size: int, measured: Measured) -> None:
-    gathered, windows, total = seconds(frames, size, gathers=True)
-    collected, again, same = seconds(frames, size, gathers=False)
+@pytest.mark.parametrize("op", AGGREGATES)
+def test_gathered_states_against_collected_ones(
+    events: DataFrame, measured: Measured, *, op: str, size: int
+) -> None:
+    aggregate = AGGREGATES[op]
+    frames = frames_of(events, aggregate)
+    gathered, windows, total = seconds(frames, aggregate, size=size, gathers=True)
+    collected, again, same = seconds(frames, aggregate, size=size, gathers=False)
     assert windows == again
     assert total == pytest.approx(same, rel=1e-9)
-    what = f"variance, {size} frames a window: collected at each change point ÷ gathered"
+    what = f"{op}, {size} frames a window: collected at each change point ÷ gathered"
     measured.append((what, f"{collected / gathered:.1f} ({collected:.1f} s ÷ {gathered:.1f} s)", ""))
