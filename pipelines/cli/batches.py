@@ -143,9 +143,12 @@ def refuse_rebuild_without_bounds(arguments: Arguments) -> None:
 
 
 def confirm_rebuild(pipeline: Pipeline, *, yes: bool) -> None:
-    """Ask whether all tables may be emptied, unless that has been said. Raises if they may not."""
+    """Ask whether all tables may be emptied, unless that has been said. Raises if they may not.
+
+    Where nobody can be asked it is said already: that the option stands in a script is no slip of the hand.
+    """
     what = f"empties all tables of {pipeline.name} and begins anew with these batches"
-    _confirm("--rebuild", what, yes=yes)
+    _confirm("--rebuild", what, yes=yes or not sys.stdin.isatty())
 
 
 def _confirm(option: str, what: str, *, yes: bool) -> None:

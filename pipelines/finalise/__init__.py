@@ -12,7 +12,7 @@ from pipelines.finalise.publication import Publication
 from pipelines.finalise.reshaped import as_if_taken_back, taken_back
 from pipelines.finalise.results import RESULT_BOUNDS, finished, last_published, with_values
 from pipelines.finalise.retractions import Present, retracted_sessions
-from pipelines.finalise.sessions import session_states
+from pipelines.finalise.sessions import session_states, with_cut_anew
 from pipelines.finalise.windows import all_of, window_states
 
 __all__ = [
@@ -34,5 +34,6 @@ __all__ = [
     "session_states",
     "taken_back",
     "window_states",
+    "with_cut_anew",
     "with_values",
 ]

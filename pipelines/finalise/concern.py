@@ -27,7 +27,8 @@ class Concern:
     for a bound: there is no such watermark, or a restatement, for which nothing is closed. `coarser_us` is
     the length of the coarser frames that there are, if any. Of windows that end at `whole_after_us` or before
     some frames are gone, and none of them is published. `was_early`: some may have been published before they
-    are due, by another spec, and are to be corrected.
+    are due, by another spec, and are to be corrected. `may_wait`: news may, under the triggers of
+    another spec.
     """
 
     window: Window
@@ -39,6 +40,7 @@ class Concern:
     coarser_us: int | None = None
     whole_after_us: int | None = None
     was_early: bool = False
+    may_wait: bool = False
 
     @property
     def is_early(self) -> bool:
@@ -49,7 +51,8 @@ class Concern:
     def closing(self) -> Interval | None:
         """Where windows end that close in the batch, a tick further, if they can have news that waits."""
         until_us = self.close_until_us
-        if self.due_after_us is None or until_us is None or self.window.panes.late == EachBatch():
+        waits = self.may_wait or self.window.panes.late != EachBatch()
+        if self.due_after_us is None or until_us is None or not waits:
             return None
         after_us = EARLIEST_US if self.closed_before_us is None else max(EARLIEST_US, self.closed_before_us)
         until_us = min(until_us, self.due_after_us)

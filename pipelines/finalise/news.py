@@ -39,7 +39,7 @@ def frame_news(
     partials: DataFrame, last: DataFrame, *, pipeline: Pipeline, concerns: Sequence[Concern]
 ) -> DataFrame:
     """The news of windows made of frames: key, `RESULT_BOUNDS`, `_news`, a struct of the results of the news
-    alone, their `event_count`, and `_since`, from when the news waits.
+    alone, their `event_count`, `_since`, from when the news waits, and `_newest`, where its last batch ends.
 
     `partials` are the partial frames under the windows concerned, with `CAME`: fine ones, none for coarser
     frames to stand for.
@@ -99,11 +99,14 @@ def _news(given: DataFrame, pipeline: Pipeline) -> DataFrame:
         *[F.when(is_news, F.col(part)).alias(part) for part in parts],
         F.when(is_news, F.col("event_count")).otherwise(F.lit(0)).alias("event_count"),
         since.alias("_since"),
+        F.when(is_news & (F.col("event_count") > 0), F.col("batch_end")).alias("_newest"),
     )
     states = fresh.groupBy(*pipeline.key, *RESULT_BOUNDS).agg(
-        *combine_columns(pipeline.aggregates, given.schema), F.min("_since").alias("_since")
+        *combine_columns(pipeline.aggregates, given.schema),
+        F.min("_since").alias("_since"),
+        F.max("_newest").alias("_newest"),
     )
-    said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count", "_since"]
+    said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count", "_since", "_newest"]
     in_us = states.withColumns(
         {"window_start_us": F.unix_micros("window_start"), "window_end_us": F.unix_micros("window_end")}
     )

@@ -20,7 +20,9 @@ from pipelines.finalise.results import RESULT_BOUNDS, finished
 from pipelines.finalise.triggers import fires, fires_early, is_published
 from pipelines.finalise.windows import CLOSES
 from pipelines.spec import Mode, Pipeline
-from pipelines.windows import keeps_apart, session_windows
+from pipelines.windows import session_windows
+
+NOTHING_KNOWN = "struct<event_count: bigint, _since: timestamp, _newest: timestamp>"
 
 
 def panes(
@@ -58,7 +60,7 @@ def panes(
 def _beside(rows: DataFrame, others: DataFrame | None, *, what: str, pipeline: Pipeline) -> DataFrame:
     """The rows with what is known of the same windows."""
     if others is None:
-        return rows.withColumn(what, F.lit(None).cast("struct<event_count: bigint, _since: timestamp>"))
+        return rows.withColumn(what, F.lit(None).cast(NOTHING_KNOWN))
     same = [rows[name].eqNullSafe(others[name]) for name in (*pipeline.key, *RESULT_BOUNDS)]
     joined = rows.join(others, on=reduce(lambda one, other: one & other, same), how="left")
     return joined.select(rows["*"], others[what])
@@ -70,12 +72,13 @@ def _publishes(both: DataFrame, pipeline: Pipeline, *, publication: Publication)
     is_wanted = ((F.col("timing") != "EARLY") | fires_early(pipeline)) & _is_touched(pipeline)
     fresh = (F.col("event_count") > 0) & is_wanted
     is_due = (F.col("event_count") > 0) & (F.col("timing") == "ON_TIME")
-    return F.when(is_published(), _has_changed(both, pipeline) | is_due).otherwise(fresh)
+    changed = _has_changed(both, pipeline) & _is_touched(pipeline)
+    return F.when(is_published(), changed | is_due).otherwise(fresh)
 
 
 def _is_touched(pipeline: Pipeline) -> Column:
     """Whether a window is one that a restatement is about: others of its keys are looked at too."""
-    names = [it.name for it in session_windows(pipeline) if not keeps_apart(it.shape)]
+    names = [it.name for it in session_windows(pipeline)]
     is_session = F.col("window").isin(names) if names else F.lit(False)
     return ~is_session | F.col(TOUCHED) | F.col(CLOSES) | (F.col("timing") == "ON_TIME")
 

@@ -40,9 +40,6 @@ def retracted_sessions(
     """
     names = [window.name for window in session_windows(pipeline)]
     stood = last.where(F.col("window").isin(names) & (F.col("_last.kind") == "insert"))
-    if publication.kept_from_us is not None:
-        # What retention has let go is no more among the sessions, and stands.
-        stood = stood.where(F.unix_micros("window_end") > F.lit(publication.kept_from_us))
     now = renamed(present.sessions, NEAR, pipeline=pipeline)
     gone = stood.join(now, on=same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
     of_apart = renamed(
@@ -51,6 +48,9 @@ def retracted_sessions(
     brought = _replaced(panes, gone, partials=of_apart, pipeline=pipeline)
     if not publication.restated:
         return as_panes(brought, pipeline, restated=False)
+    if publication.kept_from_us is not None:
+        # What retention has let go is no more among the sessions, and stands.
+        gone = gone.where(F.unix_micros("window_end") > F.lit(publication.kept_from_us))
     emptied = _emptied(gone, now, partials=of_apart, pipeline=pipeline).select(
         *pipeline.key,
         *RESULT_BOUNDS,

@@ -14,6 +14,7 @@ from pipelines.finalise.concern import Concern, is_closing, timing
 from pipelines.finalise.results import RESULT_BOUNDS
 from pipelines.finalise.windows import CLOSES
 from pipelines.spec import Pipeline
+from pipelines.windows import is_apart, keeps_apart, session_windows
 
 NEAR = "_near_"
 
@@ -50,6 +51,25 @@ def session_states(
         "event_count",
         TOUCHED,
     )
+
+
+def with_cut_anew(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline) -> DataFrame:
+    """The same, where sessions count as touched that a restatement has cut anew: an event may move the bounds
+    of later ones that do not hold it. `stood` are the sessions before it, where they are known.
+    """
+    windows = session_windows(pipeline)
+    if not any(keeps_apart(it.shape) for it in windows):
+        return states
+    is_new = is_apart(windows)
+    if stood is None:
+        return states.withColumn(TOUCHED, F.col(TOUCHED) | is_new)
+    near = renamed(stood.where("event_count > 0"), NEAR, pipeline=pipeline)
+    same = same_place(NEAR, (*pipeline.key, "window"))
+    for bound in ("window_start", "window_end"):
+        same &= F.col(f"{bound}_us") == F.unix_micros(f"{NEAR}{bound}")
+    beside = states.join(near, on=same, how="left")
+    is_new &= F.col(f"{NEAR}window").isNull()
+    return beside.withColumn(TOUCHED, F.col(TOUCHED) | is_new).select(*states.columns)
 
 
 def renamed(rows: DataFrame, prefix: str, *, pipeline: Pipeline, beside: Sequence[str] = ()) -> DataFrame:

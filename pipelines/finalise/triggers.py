@@ -40,10 +40,15 @@ def fires_early(pipeline: Pipeline) -> Column:
 
 
 def _fires(window: Window, publication: Publication) -> Column:
-    has_news = _has_news(window, is_counted=window.name in publication.counted)
-    # No later batch looks at one that has closed.
-    is_last = F.col(CLOSES) | (F.col(TOUCHED) & publication.has_closed(window))
-    late = (is_last & has_news) | _trigger(window.panes.late, has_news, publication=publication)
+    is_counted = window.name in publication.counted
+    has_news = _has_news(window, is_counted=is_counted)
+    in_turn = (F.col(CLOSES) & has_news) | _trigger(window.panes.late, has_news, publication=publication)
+    # No later batch looks at one that has closed, and what it lost before stays lost.
+    newest_us = F.unix_micros("_news._newest")
+    of_batch = F.coalesce(newest_us == F.lit(publication.batch_end_us), F.lit(False))
+    late = F.when(publication.has_closed(window), of_batch if is_counted else F.col(TOUCHED)).otherwise(
+        in_turn
+    )
     fires = (F.col("timing") == "LATE") & late
     if window.panes.early is not None:
         fires |= (F.col("timing") == "EARLY") & _trigger(

@@ -31,12 +31,12 @@ from pipelines.combine import (
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, to_us
 from pipelines.intervals import merge as merge_intervals
+from pipelines.stages.before import put_back, stood_before
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import standing_near, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
-from pipelines.store.attempts import first_of
 from pipelines.store.ledger import finished_stages, stages_before
 from pipelines.store.rows import are_there, from_rows
 from pipelines.store.sql import Instant, is_batch, not_after, not_before, text
@@ -60,6 +60,7 @@ def combine_batch(work: Work) -> Counts:
     pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
     counts = {"frames": combine_touched_frames(work, whose=whose)}
     if session_windows(work.pipeline):
+        put_back(work, "sessions")
         # What later batches made of the sessions of one that has run stands: they were judged since.
         if not work.has_run_alike:
             counts["sessions"] = combine_touched_sessions(work, whose=whose)
@@ -159,12 +160,10 @@ def _that_changed(work: Work, touched: DataFrame) -> DataFrame:
     """Of the partial sessions of a batch that has run before those that are others now: what later batches
     made of the sessions around the rest stands, for they were judged since.
     """
-    opening = work.run.opening
-    first = first_of(work.tables, work.batch, revision=work.run.revision)
-    version = None if first is None else first.counts.get("partial_sessions")
-    if opening.before is None or opening.covered or version is None:
+    opening, stood = work.run.opening, stood_before(work, "partial_sessions")
+    if opening.before is None or opening.covered or stood is None:
         return touched
-    earlier = work.tables.read("partial_sessions", version=version).where(is_batch(work.batch))
+    earlier = stood.where(is_batch(work.batch))
     bounds = (*PROTO, "source")
     others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=bounds)
     place = [*work.pipeline.key, *bounds]

@@ -21,9 +21,11 @@ from pipelines.finalise import (
     last_published,
     session_states,
     window_states,
+    with_cut_anew,
 )
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, largest, merge, without
 from pipelines.spec import Cumulate, Every, Sliding, Window
+from pipelines.stages.before import stood_before
 from pipelines.stages.coarser import are_new
 from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.meeting import due_or_near, overlapping, touched_by
@@ -73,14 +75,14 @@ class Group:
 
 def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
     """What holds for all panes of the batch."""
-    takes_late = work.request.ignore_lateness and not work.run.opening.restated
+    takes_late = work.request.ignore_lateness and not work.restates
     late = [it for group in groups for it in group.concerns] if takes_late else []
     by_event, by_arrival = _reached(work)
     return Publication(
         batch_end_us=work.batch.end_us,
         watermark_us=by_event.after_us,
         arrival_us=by_arrival.after_us,
-        restated=work.run.opening.restated,
+        restated=work.restates,
         new_windows=work.run.opening.changes.new_windows,
         reshaped=work.run.opening.changes.reshaped,
         kept_from_us=_kept_from_us(work),
@@ -135,7 +137,7 @@ def all_states(found: Sequence[Concerned]) -> DataFrame:
 def _needs_news(work: Work, concern: Concern) -> bool:
     """A restatement publishes what changed, at once and whole; of a new definition all is."""
     opening = work.run.opening
-    if opening.restated or concern.window.name in opening.changes.new_windows:
+    if work.restates or concern.window.name in opening.changes.new_windows:
         return False
     return opening.changes.new_triggers or counts_news(concern.window)
 
@@ -146,7 +148,7 @@ def _touching(work: Work, group: Group) -> str:
     if group.is_about(opening.changes.new_windows) or (group.with_news and opening.changes.new_triggers):
         return "true"
     whose = "false" if work.has_run_alike else is_batch(work.batch)
-    if not opening.restated:
+    if not work.restates:
         # What an attempt wrote that was stopped, and this one has not found again, nobody has been told of.
         whose = f"{whose} AND event_count > 0"
     waits = [
@@ -185,10 +187,12 @@ def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
         before_us=None if is_new else reached.before_us,
         after_us=reached.after_us,
         # Where lateness is ignored closed windows too take what comes.
-        restated=opening.restated or work.request.ignore_lateness,
+        restated=work.restates or work.request.ignore_lateness,
     )
-    if opening.restated and work.was_respelled:
+    if work.restates and work.was_respelled:
         concern = replace(concern, was_early=True)
+    if opening.changes.new_triggers:
+        concern = replace(concern, may_wait=True)
     coarser_us = grid_of(work.pipeline, window.name).coarser_us
     if coarser_us is not None and not are_new(work):
         concern = replace(concern, coarser_us=coarser_us)
@@ -255,6 +259,9 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
         concerns=concerns,
     )
     reach = f"{_of_windows(concerns)} AND (({meets}) OR ({overlapping(work, sessions=which)}))"
+    if work.restates:
+        stood = stood_before(work, "sessions")
+        states = with_cut_anew(states, stood, pipeline=work.pipeline)
     return Concerned(states=states, reach=reach, covering=reach)
 
 

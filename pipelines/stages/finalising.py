@@ -95,7 +95,7 @@ def _of_sessions_that_are_gone(
     work: Work, rows: DataFrame, *, last: DataFrame, reaches: Sequence[str], publication: Publication
 ) -> DataFrame:
     reach = " OR ".join(f"({it})" for it in reaches)
-    sessions, partials = work.tables.read("sessions").where(reach), work.tables.read("partial_sessions")
+    sessions, partials = (work.tables.read(it).where(reach) for it in ("sessions", "partial_sessions"))
     present = Present(sessions=sessions, partials=partials)
     return retracted_sessions(rows, last, present=present, pipeline=work.pipeline, publication=publication)
 

@@ -19,6 +19,7 @@ from pipelines.store.writes import AS_READ
 
 OF_STATES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
 """The tables whose columns follow from key and aggregates: of one type for as long as they are kept."""
+OF_ROWS = ("late_events", "quarantine", "event_ids")
 Unlike = Mapping[str, tuple[str | None, str | None]]
 
 
@@ -33,7 +34,7 @@ def is_to_prepare(pending: LedgerRow | None, fingerprint: str, *, stage: str | N
 
 def refuse_leftovers(site: Site) -> None:
     """Raise `CorrectTheCall` where tables hold rows of which the ledger knows nothing."""
-    left = [table for table in OF_STATES if small.has_rows(site.tables, table)]
+    left = [table for table in (*OF_STATES, *OF_ROWS) if small.has_rows(site.tables, table)]
     if left:
         raise CorrectTheCall(
             f"no batch of pipeline `{site.pipeline.name}` has run, but there are rows in {', '.join(left)}: "

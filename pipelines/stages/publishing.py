@@ -17,13 +17,12 @@ from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import hold_to_panes
+from pipelines.stages.before import put_back
 from pipelines.stages.combining import FATES, accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
-from pipelines.store.attempts import first_of
-from pipelines.store.history import undo
 from pipelines.store.ledger import Run, close_run, finished_stages, forget, noted, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.sql import is_batch, on_days_of
@@ -42,7 +41,8 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     started = time.monotonic()
     where = f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"
     of_run = work.tables.read("panes").where(where)
-    _undo_what_was_cut_off(work)
+    # This attempt may publish fewer.
+    put_back(work, "windows")
     added = added_up(_with_whole_values(work, of_run), work.pipeline).persist()
     on = (*work.pipeline.key, "window", "window_start", "window_end")
     place = Place(on=on, days=days_of(added, "window_start"))
@@ -60,18 +60,6 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     else:
         close_run(work.tables, work.run, row=row)
     return whole
-
-
-def _undo_what_was_cut_off(work: Work) -> None:
-    """Let `windows` be as it was before the run, where an attempt at it that was killed here has changed it:
-    this one may publish fewer.
-    """
-    first = first_of(work.tables, work.batch, revision=work.run.revision)
-    if first is not None and "windows" in first.counts and not work.run.is_first:
-        still_mine(work.tables, work.run)
-        before = first.counts["windows"]
-        fence = work.run.fence("windows")
-        undo(work.tables, "windows", version=before, since=first.attempt, fence=fence)
 
 
 def _with_whole_values(work: Work, panes: DataFrame) -> DataFrame:

@@ -39,6 +39,7 @@ def shapes_of(site: Site) -> Shapes:
         for source in site.pipeline.sources
         for name in (source.event_id.of if source.event_id else ())
     }
+    _refuse_intervals(site, {**columns["key"], **columns["parts"], **ids})
     return Shapes(
         key=columns["key"],
         parts=columns["parts"],
@@ -49,16 +50,33 @@ def shapes_of(site: Site) -> Shapes:
 
 
 def _together(sources: Sequence[Columns]) -> Columns:
-    """The columns of all sources, as texts where these have them in several types; names differ by more than
-    their case.
+    """The columns of all sources, as texts where these have them in several types, or in one that Delta does
+    not store; names differ by more than their case.
     """
     names: dict[str, str] = {}
     found: dict[str, DataType] = {}
     for columns in sources:
         for name, kind in columns.items():
             known = names.setdefault(name.lower(), name)
-            found[known] = kind if found.get(known, kind) == kind else StringType()
+            is_kept = found.get(known, kind) == kind and not _holds_an_interval(kind)
+            found[known] = kind if is_kept else StringType()
     return found
+
+
+def _holds_an_interval(kind: DataType) -> bool:
+    """Whether a type is an INTERVAL, or has one in it: Delta stores none."""
+    return "interval" in kind.simpleString()
+
+
+def _refuse_intervals(site: Site, columns: Columns) -> None:
+    problems = {
+        f"`{name.partition('__')[0]}` would be {kind.simpleString().upper()}, which Delta does not store; "
+        "allowed is a number, like `unix_micros(arrived) - unix_micros(happened)`": None
+        for name, kind in columns.items()
+        if _holds_an_interval(kind)
+    }
+    if problems:
+        raise CorrectTheSpec(site.pipeline.path.name, tuple(problems))
 
 
 def no_events(site: Site, source: Source) -> DataFrame:

@@ -106,6 +106,14 @@ class Work:
         return noted(self.tables, self.run, name="changed") == 0
 
     @property
+    def restates(self) -> bool:
+        """Whether the batch corrects what was published. The newest one again, with the same data, does not:
+        it may raise the watermark, and then publishes what becomes due like any batch in turn.
+        """
+        opening = self.run.opening
+        return opening.restated and (opening.has_next or not self.has_run_alike)
+
+    @property
     def tables(self) -> Store:
         return self.site.tables
 

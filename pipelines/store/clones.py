@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
 from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
 
 from pipelines.store import small
 from pipelines.store.attempts import first_of, say_versions
@@ -14,8 +18,13 @@ READ_HERE = ("runs", "attempts", "watermarks", "checks")
 """Small tables that delta-rs reads: it looks for files in the folder of the table, so they are copied."""
 
 
+TYPES_ARE_CHECKED = "spark.databricks.delta.schema.typeCheck.enabled"
+"""Delta refuses to make tables with INTERVAL columns itself; it writes and reads those that there are."""
+
+
 def clone_tables(store: Store, clones: Store) -> None:
     """Clone all tables that there are. The large ones share their files, and begin a history."""
+    versions = _before_what_is_unfinished(store)
     for table in PARTITIONED_BY:
         if not DeltaTable.is_deltatable(small.location(store, table)):
             continue
@@ -29,14 +38,28 @@ def clone_tables(store: Store, clones: Store) -> None:
             )
         else:
             there, here = quote(store.path(table)), quote(clones.path(table))
-            clone = f"CREATE TABLE delta.{here} SHALLOW CLONE delta.{there}{_as_of(store, table)}"
-            store.spark.sql(clone).collect()
+            as_of = f" VERSION AS OF {versions[table]}" if table in versions else ""
+            with _any_type(store.spark):
+                store.spark.sql(f"CREATE TABLE delta.{here} SHALLOW CLONE delta.{there}{as_of}").collect()
     if DeltaTable.is_deltatable(small.location(clones, "attempts")):
         say_versions(clones, None)
 
 
-def _as_of(store: Store, table: str) -> str:
-    """`windows` as it was before an unfinished batch, for `publish` undoes what an attempt at it has left."""
-    pending = unfinished(read_rows(store)) if table == "windows" else None
+def _before_what_is_unfinished(store: Store) -> Mapping[str, int]:
+    """The versions of the tables before an unfinished batch: what attempts at it have left is replaced, and
+    some of it compared with what stood before.
+    """
+    if not DeltaTable.is_deltatable(small.location(store, "runs")):
+        return {}
+    pending = unfinished(read_rows(store))
     first = None if pending is None else first_of(store, pending.batch, revision=pending.revision)
-    return "" if first is None or table not in first.counts else f" VERSION AS OF {first.counts[table]}"
+    return {} if first is None else first.counts
+
+
+@contextmanager
+def _any_type(spark: SparkSession) -> Iterator[None]:
+    spark.conf.set(TYPES_ARE_CHECKED, "false")
+    try:
+        yield
+    finally:
+        spark.conf.unset(TYPES_ARE_CHECKED)

@@ -161,14 +161,26 @@ def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence:
                 "changed nothing since. Look at the newer one; there is nothing to do here",
                 is_over=True,
             )
-        mark = CommitProperties(
-            app_transactions=[Transaction(fence.lane, fence.attempt)], max_commit_retries=0
-        )
-        write_deltalake(
-            opened, to_arrow(opened, rows), mode="overwrite", predicate=where, commit_properties=mark
-        )
+        new = to_arrow(opened, rows)
+        write_deltalake(opened, new, mode="overwrite", predicate=where, commit_properties=_marked(fence))
 
     retried(commit, table)
+
+
+def say_written(store: Folder, table: str, *, fence: Fence) -> None:
+    """Let no attempt before this one write in its lane any more, though this one has nothing to write."""
+
+    def commit() -> None:
+        opened = open_table(store, table)
+        written = opened.transaction_version(fence.lane)
+        if written is None or written < fence.attempt:
+            write_deltalake(opened, to_arrow(opened, []), mode="append", commit_properties=_marked(fence))
+
+    retried(commit, table)
+
+
+def _marked(fence: Fence) -> CommitProperties:
+    return CommitProperties(app_transactions=[Transaction(fence.lane, fence.attempt)], max_commit_retries=0)
 
 
 def retried(commit: Callable[[], Returned], table: str) -> Returned:

@@ -67,7 +67,8 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
 
 def _beyond(folder: Folder, table: str, *, pipeline: Pipeline) -> str | None:
     """The predicate on rows that retention lets go."""
-    last = newest(row for row in read_rows(folder) if row.status == "published")
+    published = [row for row in read_rows(folder) if row.status == "published"]
+    last = newest(published)
     if last is None:
         return None
     if table == "late_events" and pipeline.retention.late_events_us is not None:
@@ -77,11 +78,14 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline) -> str | None:
     if kept_us is not None and table in (*OF_FRAMES, *OF_SESSIONS):
         say_gone(folder, kept_us)
     if kept_us is not None and table == "event_ids":
-        return _beyond_memory(pipeline, kept_us)
+        may_run = [row.batch.start_us for row in published if row.batch.end_us > kept_us]
+        return _beyond_memory(pipeline, min([kept_us, *may_run]))
+    # A batch that may run again is held against all that it wrote.
+    has_run = f" AND batch_end <= {Instant(kept_us)}" if kept_us is not None and "partial" in table else ""
     if kept_us is not None and table in OF_FRAMES:
-        return f"frame_end <= {Instant(kept_us)}"
+        return f"frame_end <= {Instant(kept_us)}{has_run}"
     if kept_us is not None and table in OF_SESSIONS:
-        return f"window_end <= {Instant(_before_open_sessions_us(folder, kept_us))}"
+        return f"window_end <= {Instant(_before_open_sessions_us(folder, kept_us))}{has_run}"
     return None
 
 

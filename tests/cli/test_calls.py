@@ -34,7 +34,7 @@ FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
         ([*FIRST, "--every", "1 month"], "months and years have no fixed length"),
         ([*FIRST, "--watermark", "late"], "--watermark: found `late`"),
         ([*FIRST, "--watermark", "2024-01-01", "--final"], "say one of them"),
-        ([*FIRST, "--rebuild"], "--rebuild empties all tables of rides"),
+        (["--rebuild"], "--rebuild begins anew: say from where to where"),
         ([*FIRST, "--final"], "nobody can be asked here, so say --yes too"),
     ],
 )

@@ -155,17 +155,21 @@ def test_what_is_beyond_retention_is_let_go_and_not_restated(place: Place, spark
         ("schedule:", "retention: {frames: 1 day, late_events: 1 day}\nschedule:"),
         ("  hourly:", "  visits: {session: 1 hour}\n  hourly:"),
     )
-    place.write_rides([*RIDES, ("Bern", 1.0, day(5), day(5))])
+    early = ("Bern", 2.0, day(4, 6), day(4, 6))
+    place.write_rides([*RIDES, early, ("Bern", 1.0, day(5, 12), day(5, 12))])
     assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-06", "--every", "1d").code == 0
-    windows = contents(place)["windows"]
+    windows, runs = contents(place)["windows"], read_ledger(place.store, "rides")
     said = place.sash("maintain")
     assert said.code == 0
     frames = DeltaTable(table_path(place.store, "rides", table="frames")).to_pyarrow_table().to_pylist()
-    assert [row["frame_start"] for row in frames] == [day(5)]
+    assert [row["frame_start"] for row in frames] == [day(5, 12)]
     assert contents(place)["late_events"] == []
     assert contents(place)["windows"] == windows
     refused = place.sash("run", *FIRST)
     assert refused.code == 4 and "older than what `retention` keeps" in refused.err
+    # A batch that reaches beyond it is as it was.
+    assert place.sash("run", "--from", "2024-01-04", "--to", "2024-01-05").code == 0
+    assert len(read_ledger(place.store, "rides")) == len(runs)
     # What has been let go does not come back with a longer retention.
     place.spec.write_text(
         place.spec.read_text().replace("retention: {frames: 1 day", "retention: {frames: 90 days")
@@ -247,3 +251,37 @@ def test_a_plan_of_a_rebuilding_is_what_comes_after_the_emptying(place: Place, s
     (row,) = read_ledger(place.store, "rides")
     assert (anew["kind"], anew["counts"]["ingested"]) == ("new", row.ingested)
     assert sum(one["panes"] for one in anew["published"]) == row.panes
+
+
+def test_windows_may_be_as_long_as_an_interval_of_the_event(place: Place, spark: SparkSession):
+    by_interval = "arrival_time: arrived\n  select: {length: arrived - at}"
+    place.write_spec(("arrival_time: arrived", by_interval), ("{tumbling: 1 hour}", "{tumbling: length}"))
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    assert place.sash("run", *SECOND).code == 0
+    (late,) = DeltaTable(table_path(place.store, "rides", table="late_events")).to_pyarrow_table().to_pylist()
+    assert (late["window"], late["fare"], late["length"]) == (
+        "hourly",
+        40.0,
+        "INTERVAL '0 18:00:00' DAY TO SECOND",
+    )
+    plan = place.sash("plan", "--from", "2024-01-03", "--to", "2024-01-04")
+    assert (plan.code, plan.err) == (0, "")
+    place.spec.write_text(place.spec.read_text().replace("{avg: fare}", "{max: arrived - at}"))
+    refused = place.sash("run", "--from", "2024-01-03", "--to", "2024-01-04", "--rebuild")
+    assert refused.code == 2 and "`mean_fare` would be INTERVAL DAY TO SECOND, which Delta" in refused.err
+
+
+@pytest.mark.slow
+def test_a_plan_of_a_restatement_that_was_cut_off_tells_of_its_sessions(place: Place, spark: SparkSession):
+    place.write_spec(("  hourly:", "  visits: {session: 1 hour}\n  hourly:"))
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    (town, _, at, arrived), *others = RIDES
+    place.write_rides([(town, 99.0, at, arrived), *others])
+    assert place.sash("stage", "accumulate", *FIRST).code == 0
+    plan = json.loads(place.sash("plan", *FIRST, "--format", "json").out)
+    assert place.sash("run", *FIRST).code == 0
+    newest = max(read_ledger(place.store, "rides"), key=lambda row: row.revision)
+    assert sum(one["panes"] for one in plan["published"]) == newest.panes
+    assert {one["window"] for one in plan["published"]} == {"visits", "hourly", "rolling"}

@@ -51,12 +51,20 @@ class Walk:
             after=max((it for it in (self.watermark, fresh.watermark_after) if it is not None), default=None),
             batch=batch,
             revision=fresh.revision,
-            restated=known is not None or any(end > batch.start for _, end in self.outcomes),
+            restated=self._corrects(fresh),
         )
         self.outcomes[batch.bounds] = fresh
         panes = publish(self.pipeline, self.accepted, touching, moment=moment, earlier=self.panes)
         self.panes += panes
         self.ledger.append(Outcome(**{**vars(fresh), "panes": len(panes)}))
+
+    def _corrects(self, fresh: Outcome) -> bool:
+        """Whether the batch corrects what was published: not the newest one, with the same rows again."""
+        known = self.outcomes.get(fresh.batch.bounds)
+        is_newest = all(start < fresh.batch.end for start, _ in self.outcomes)
+        if known is not None and is_newest and known.fates == fresh.fates:
+            return fresh.batch.ignore_lateness
+        return known is not None or any(end > fresh.batch.start for _, end in self.outcomes)
 
     @property
     def accepted(self) -> list[Event]:

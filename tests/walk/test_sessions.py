@@ -175,12 +175,13 @@ def test_a_batch_again_leaves_what_was_begun_beside_a_closed_session(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("trigger", ["rows: 9", "every: 500 s"])
 def test_what_a_closed_window_takes_in_is_published_whatever_its_trigger(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, trigger: str
 ) -> None:
     # The second is late for [10, 20) and kept in the minute, the third is taken in where lateness is ignored.
     clicks = [("ann", 1, 95, 0), ("ann", 8, 15, 100), ("ann", 2, 3, 200), ("ann", 4, 96, 300)]
-    late = "panes: {late: {rows: 9}}"
+    late = f"panes: {{late: {{{trigger}}}}}"
     minute = f"minute: {{tumbling: 60 s, allowed_lateness: 1 day, {late}}}"
     short = f"{{tumbling: 10 s, {late}}}, {minute}"
     spec = SPEC.replace("{session: 10 s, allowed_lateness: 60 s}", short)
@@ -218,6 +219,68 @@ def test_a_restatement_leaves_the_news_of_other_sessions_waiting(spark: SparkSes
     # It is published where it closes, also by a restatement.
     list(run_batch(site, Request(batch=Interval(200 * SECOND, 300 * SECOND), final=True)))
     assert ("ann", 50, 62, 20, "insert", "LATE", 0) in panes(tmp_path / "store")[300]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["session: 10 s", "session: 10 s, max: 60 s"])
+def test_a_restatement_leaves_what_waits_beside_a_published_session(
+    spark: SparkSession, tmp_path: Path, shape: str
+) -> None:
+    #  ann's [50, 68) was published with two events; its third leaves the bounds as they are, and waits
+    clicks = [
+        ("ann", 1, 10, 0),
+        ("bob", 2, 60, 0),
+        ("ann", 4, 50, 100),
+        ("ann", 8, 58, 100),
+        ("bob", 16, 190, 100),
+        ("ann", 32, 54, 200),
+    ]
+    spec = SPEC.replace("session: 10 s, allowed_lateness: 60 s", shape + ", allowed_lateness: 1000 s, LATE")
+    site = site_of(spark, tmp_path, clicks, spec=spec.replace("LATE", "panes: {late: {rows: 5}}"))
+    for start in (0, 100, 200):
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+    before = panes(tmp_path / "store")
+    write_clicks(tmp_path, [("ann", 64, 10, 0), *clicks[1:]])
+    list(run_batch(site, Request(batch=Interval(0, 100 * SECOND))))
+    corrected = [
+        ("ann", 10, 20, 1, "insert", "ON_TIME", 0),
+        ("ann", 10, 20, 1, "retract", "LATE", 1),
+        ("ann", 10, 20, 64, "insert", "LATE", 1),
+    ]
+    assert panes(tmp_path / "store") == {**before, 100: corrected}
+
+
+def test_data_that_was_put_back_leaves_no_session_of_what_was_tried_between(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    clicks = [("ann", 1, 0, 0), ("ann", 2, 10, 0), ("bob", 8, 50, 0)]
+    site, request = site_of(spark, tmp_path, clicks), Request(batch=Interval(0, 100 * SECOND))
+    list(run_batch(site, request))
+    write_clicks(tmp_path, [clicks[0], ("ann", 200, 10, 0), clicks[2]])
+    run_stage(site, request, stage="accumulate", source="main")
+    run_stage(site, request, stage="combine")
+    write_clicks(tmp_path, clicks)
+    list(run_batch(site, request))
+    assert panes(tmp_path / "store") == {100: [("ann", 0, 20, 3, "insert", "ON_TIME", 0)]}
+    assert standing_windows(tmp_path / "store") == [("ann", 0, 20, 3)]
+
+
+@pytest.mark.slow
+def test_a_session_is_retracted_that_grew_for_longer_than_frames_are_kept(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #  ann's [0, 10) is due at 11 and grows to [0, 100), while the watermark goes on with it
+    grows = [("ann", 2, 9 * it, 13 + 9 * it) for it in range(1, 11)]
+    clicks = [("ann", 1, 0, 0), ("bob", 4, 11, 11), *grows, ("bob", 8, 150, 150)]
+    spec = SPEC.replace("60 s", "30 s") + "retention: {frames: 30 s}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    for start in (0, 12, 120, 144):
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 12) * SECOND))))
+        if start == 12:
+            between = range(24, 120, 12)
+            for begin in between:
+                list(run_batch(site, Request(batch=Interval(begin * SECOND, (begin + 12) * SECOND))))
+    assert standing_windows(tmp_path / "store") == [("ann", 0, 100, 21), ("bob", 11, 21, 4)]
 
 
 def standing_windows(store: Path) -> list[tuple[str, int, int, int]]:
