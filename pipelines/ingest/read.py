@@ -127,8 +127,16 @@ def _is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
-def schema_of(spark: SparkSession, source: Source, *, home: Path) -> StructType:
-    """The columns that the source's rows have, read from its files or told by the spec."""
+def schema_of(
+    spark: SparkSession, source: Source, *, home: Path, batch: Interval | None = None
+) -> StructType:
+    """The columns that the source's rows have, read from its files or told by the spec.
+
+    With a `batch` those that its rows will be read with, for files of other batches may have others.
+    """
+    if batch is not None:
+        rows = read_rows(spark, source, batch=batch, home=home)
+        return StructType([it for it in rows.schema if it.name != UNREADABLE])
     if source.path is None or source.schema is not None:
         return (
             _load(spark, replace(source, path=None), paths=()).schema

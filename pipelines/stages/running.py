@@ -101,7 +101,7 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
         is_empty = not any(row.status == "published" for row in rows)
         if is_empty and pending is None:
             refuse_leftovers(site)
-        prepare(site, is_empty=is_empty)
+        prepare(site, request.batch, is_empty=is_empty)
     run = open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
     wishes = _wishes(request)
     known = wishes_of(site.store, site.pipeline.name, batch=run.batch, revision=run.revision)

@@ -1,0 +1,64 @@
+"""Sources whose files differ from day to day, on the real walk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyarrow import parquet
+from pyspark.sql import SparkSession
+
+from pipelines.store.reader import read_ledger, read_table
+from tests.cli.conftest import INSTANT, Place, day
+
+DAILY = """\
+name: rides
+source:
+  format: parquet
+  path: "data/{from:%Y-%m-%d}.parquet"
+  event_time: at
+key: []
+aggregates: {longest: {max: delay}}
+windows: {daily: {tumbling: 1 day}}
+"""
+AT_ONCE = ("--from", "2024-01-01", "--to", "2024-01-04", "--every", "1d")
+SECOND = ("--from", "2024-01-02", "--to", "2024-01-03")
+
+
+def lay_spec(place: Place, written: str) -> None:
+    place.spec.write_text(written)
+    (place.home / "data").mkdir(exist_ok=True)
+
+
+def lay_day(place: Place, number: int, delays: Sequence[float], kind: pa.DataType) -> None:
+    columns = {
+        "at": pa.array([day(number, 7)] * len(delays), INSTANT),
+        "delay": pa.array(delays, kind),
+    }
+    parquet.write_table(pa.table(columns), place.home / "data" / f"2024-01-0{number}.parquet")
+
+
+def statuses(place: Place) -> list[str]:
+    return [row.status for row in read_ledger(place.store, "rides")]
+
+
+def test_a_column_of_another_type_is_refused_also_where_newer_files_have_the_old_one(
+    place: Place, spark: SparkSession
+):
+    lay_spec(place, DAILY)
+    for number, delays, kind in ((1, [5], pa.int32()), (2, [7.9], pa.float64()), (3, [3], pa.int32())):
+        lay_day(place, number, delays, kind)
+    said = place.sash("run", *AT_ONCE)
+    assert said.code == 2
+    assert "`longest__extreme` is integer in the table partial_frames, and would be double now" in said.err
+    assert statuses(place) == ["published"]
+
+
+def test_a_day_that_is_still_being_written_keeps_no_other_batch_from_running(
+    place: Place, spark: SparkSession
+):
+    lay_spec(place, DAILY)
+    lay_day(place, 2, [5], pa.int32())
+    (place.home / "data" / "2024-01-03.parquet").write_bytes(b"PAR1 half a file")
+    said = place.sash("run", *SECOND)
+    assert (said.code, said.err) == (0, "")
