@@ -57,6 +57,8 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
         raise CorrectTheSpec(
             f"source `{source.name}`", (f"there is no file at {paths[0]}; put one there or correct `path`",)
         )
+    if source.schema is not None:
+        return spark.createDataFrame([], _as_loaded(source)).limit(0)
     return _load(spark, source, paths=(any_path(source, home),)).limit(0)
 
 
@@ -75,7 +77,10 @@ def any_path(source: Source, home: Path) -> str:
         return str(holding)
     raise CorrectTheSpec(
         f"source `{source.name}`",
-        (f"there is no file at {pattern} for any batch; put one there or correct `path`",),
+        (
+            f"there is no file at {pattern} for any batch; put one there, correct `path`, or declare "
+            "`schema`, so that no file means no rows",
+        ),
     )
 
 
@@ -157,6 +162,13 @@ def _declared(source: Source) -> StructType:
     return declared
 
 
+def _as_loaded(source: Source) -> StructType:
+    """The declared schema, and where texts are parsed what could not be read."""
+    declared = _declared(source)
+    is_parsed = source.format in TEXT_FORMATS
+    return StructType([*declared.fields]).add(UNREADABLE, StringType()) if is_parsed else declared
+
+
 def _no_schema(source: Source, found: str) -> CorrectTheSpec:
     problem = f"`schema` is not Spark DDL: {found}; allowed is like `origin STRING, at TIMESTAMP`"
     return CorrectTheSpec(f"source `{source.name}`", (problem,))
@@ -214,9 +226,8 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
     reader = spark.read.format(source.format).options(**dict(source.options))
     declared: StructType | None = None
     if source.schema is not None:
-        declared = _declared(source)
+        declared = _as_loaded(source)
         if source.format in TEXT_FORMATS:
-            declared = StructType([*declared.fields]).add(UNREADABLE, StringType())
             reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", UNREADABLE)
             # Pruned columns are not parsed, and a row that breaks in one of them would pass for a good one.
             reader = reader.option("columnPruning", "false")

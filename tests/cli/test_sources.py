@@ -62,3 +62,31 @@ def test_a_day_that_is_still_being_written_keeps_no_other_batch_from_running(
     (place.home / "data" / "2024-01-03.parquet").write_bytes(b"PAR1 half a file")
     said = place.sash("run", *SECOND)
     assert (said.code, said.err) == (0, "")
+
+
+def test_a_declared_source_without_a_file_has_no_rows_and_holds_the_watermark_back(
+    place: Place, spark: SparkSession
+):
+    lay_spec(
+        place,
+        DAILY.replace(
+            "source:\n", "sources:\n  bus: {}\n  train: {path: 'data/train-{from:%Y-%m-%d}.csv'}\nsource:\n"
+        )
+        .replace("parquet\n", "csv\n", 1)
+        .replace(".parquet", ".csv")
+        .replace("event_time", "schema: at TIMESTAMP, delay INT\n  event_time"),
+    )
+    (place.home / "data" / "2024-01-02.csv").write_text("2024-01-02T07:00:00Z,5\n2024-01-02T08:00:00Z,x\n")
+    said = place.sash("run", *SECOND)
+    assert (said.code, said.err) == (0, "")
+    (row,) = read_ledger(place.store, "rides")
+    assert (row.status, row.ingested, row.quarantined, row.watermark_after_us) == ("published", 2, 1, None)
+    assert read_table(place.store, "rides", table="partial_frames").num_rows == 1
+
+
+def test_where_no_file_tells_the_columns_nothing_is_opened(place: Place, spark: SparkSession):
+    lay_spec(place, DAILY)
+    said = place.sash("run", *SECOND)
+    assert said.code == 2
+    assert "for any batch; put one there, correct `path`, or declare `schema`" in said.err
+    assert statuses(place) == []
