@@ -90,3 +90,21 @@ def test_where_no_file_tells_the_columns_nothing_is_opened(place: Place, spark: 
     assert said.code == 2
     assert "for any batch; put one there, correct `path`, or declare `schema`" in said.err
     assert statuses(place) == []
+
+
+def test_expectations_about_events_see_numbers_where_sources_have_several_types_of_them(
+    place: Place, spark: SparkSession
+):
+    sources = "sources:\n  bus: {}\n  train: {path: 'data/train.parquet'}\nsource:\n"
+    lay_spec(place, DAILY.replace("source:\n", sources).replace("{max: delay}", "count"))
+    place.spec.write_text(place.spec.read_text() + "expectations: suite.yml\n")
+    (place.home / "suite.yml").write_text(
+        "events:\n  - expect_column_max_to_be_between: {column: delay, max_value: 10}\n"
+    )
+    lay_day(place, 2, [5], pa.int32())
+    lay_day(place, 3, [9.5], pa.float64())
+    (place.home / "data" / "2024-01-03.parquet").rename(place.home / "data" / "train.parquet")
+    said = place.sash("run", *SECOND[:2], "--to", "2024-01-04")
+    assert (said.code, said.err) == (0, "")
+    (check,) = read_table(place.store, "rides", table="checks", where="stage = 'events'").to_pylist()
+    assert (check["success"], check["observed"]) == (True, "9.5")
