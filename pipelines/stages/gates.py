@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DateType, NumericType, TimestampNTZType, TimestampType
@@ -114,8 +116,16 @@ def _conclude(
     work.warned.extend(f"{stage}: {warning(it)}; all results: {page}" for it in failed(results, "warn"))
     stopping = failed(results, "stop")
     if stopping:
-        samples = {result.expectation: as_text(sample_rows(candidates(), result)) for result in stopping}
+        samples = {result.expectation: _samples(result, candidates) for result in stopping}
         raise LookAtTheData(stop_message(stopping, samples, page=page))
+
+
+def _samples(result: Result, candidates: Callable[[], DataFrame]) -> list[dict[str, object]]:
+    """Rows that show what was found; none where they cannot be computed: the stop is told all the same."""
+    try:
+        return as_text(sample_rows(candidates(), result))
+    except (PySparkException, Py4JJavaError, ValueError):
+        return []
 
 
 def take_back(work: Work) -> None:
