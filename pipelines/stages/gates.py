@@ -29,6 +29,7 @@ from pipelines.checks import (
     failed,
     result_of_counts,
     sample_rows,
+    stop_advice,
     stop_message,
     validate,
     warning,
@@ -117,7 +118,7 @@ def _conclude(
     stopping = failed(results, "stop")
     if stopping:
         samples = {result.expectation: _samples(result, candidates) for result in stopping}
-        raise LookAtTheData(stop_message(stopping, samples, page=page))
+        raise LookAtTheData(stop_message(stopping, samples), stop_advice(page))
 
 
 def _samples(result: Result, candidates: Callable[[], DataFrame]) -> list[dict[str, object]]:
