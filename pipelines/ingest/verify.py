@@ -226,7 +226,7 @@ def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> It
 
 def _names(wanted: tuple[type[DataType], ...]) -> str:
     if TimestampType in wanted:
-        return "TIMESTAMP; convert it, like `to_timestamp(…)` or `timestamp_seconds(…)`"
+        return "TIMESTAMP; convert it, like `try_to_timestamp(…)` or `timestamp_seconds(…)`"
     called: dict[type[DataType], str] = {
         NumericType: "a number",
         IntegralType: "a whole number",

@@ -32,6 +32,7 @@ from pipelines.stages.lines import line_of
 from pipelines.stages.preparing import is_to_prepare, prepare, refuse_leftovers
 from pipelines.stages.publishing import publish_batch
 from pipelines.stages.site import Report, Request, Site, Work
+from pipelines.stages.wrong_values import wrong_value
 from pipelines.store import small
 from pipelines.store.attempts import Attempt
 from pipelines.store.ledger import (
@@ -230,6 +231,9 @@ def _marked(work: Work) -> Iterator[None]:
     except AnalysisException as error:
         mark(work.tables, work.run, status="failed")
         raise CorrectTheSpec(work.pipeline.path.name, (str(error).splitlines()[0],)) from error
-    except Exception:
+    except Exception as error:
         mark(work.tables, work.run, status="failed")
-        raise
+        problem = wrong_value(error)
+        if problem is None:
+            raise
+        raise CorrectTheSpec(work.pipeline.path.name, (problem,)) from error

@@ -108,3 +108,59 @@ def test_expectations_about_events_see_numbers_where_sources_have_several_types_
     assert (said.code, said.err) == (0, "")
     (check,) = read_table(place.store, "rides", table="checks", where="stage = 'events'").to_pylist()
     assert (check["success"], check["observed"]) == (True, "9.5")
+
+
+CONVERTED = """\
+name: rides
+source:
+  format: csv
+  path: data/rides.csv
+  schema: "origin STRING, at TIMESTAMP, delay STRING"
+  select: {minutes: "cast(delay AS double)"}
+  where: "cast(delay AS int) >= 0"
+  event_time: at
+  substream: "cast(delay AS int)"
+key: [origin]
+aggregates: {minutes: {sum: minutes}, more: {max: "cast(delay AS int) + 1"}}
+windows: {daily: {tumbling: 1 day}}
+expectations: suite.yml
+"""
+RULES = """\
+events:
+  - expect_column_values_to_be_between: {column: minutes, min_value: 0}
+    on_failure: quarantine
+  - expect_column_values_to_not_be_null:
+      {column: origin, row_condition: "cast(delay AS int) > 5", condition_parser: spark}
+    on_failure: quarantine
+"""
+FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
+
+
+def test_expressions_look_at_no_row_that_does_not_fit_its_schema(place: Place, spark: SparkSession):
+    lay_spec(place, CONVERTED)
+    (place.home / "suite.yml").write_text(RULES)
+    rows = place.home / "data" / "rides.csv"
+    rows.write_text("EWR,2024-01-01 05:00:00,12\nEWR,oops,2024-01-01 05:10:00,7\n")
+    said = place.sash("run", *FIRST)
+    assert (said.code, said.err) == (0, "")
+    (row,) = read_ledger(place.store, "rides")
+    assert (row.ingested, row.accepted, row.quarantined) == (2, 1, 1)
+    (kept,) = read_table(place.store, "rides", table="quarantine").to_pylist()
+    assert kept["record"] == '{"unreadable":"EWR,oops,2024-01-01 05:10:00,7"}'
+
+
+def test_a_value_that_does_not_convert_is_told_with_its_expression(place: Place, spark: SparkSession):
+    plain = CONVERTED.replace('  where: "cast(delay AS int) >= 0"\n', "")
+    plain = plain.replace('  substream: "cast(delay AS int)"\n', "").replace("expectations: suite.yml\n", "")
+    lay_spec(place, plain.replace(', more: {max: "cast(delay AS int) + 1"}', ""))
+    rows = place.home / "data" / "rides.csv"
+    rows.write_text("EWR,2024-01-01 05:00:00,12\nEWR,2024-01-01 05:10:00,n/a\n")
+    said = place.sash("run", *FIRST)
+    assert said.code == 2
+    assert "rides.yml: `cast(delay AS double)` fails on a value: [CAST_INVALID_INPUT] " in said.err
+    assert "'n/a'" in said.err and "with `try_cast`, `try_to_timestamp` or" in said.err
+    assert statuses(place) == ["failed"]
+    place.spec.write_text(place.spec.read_text().replace("cast(", "try_cast("))
+    assert place.sash("run", *FIRST).code == 0
+    (frame,) = read_table(place.store, "rides", table="windows").to_pylist()
+    assert (frame["minutes"], frame["event_count"]) == (12.0, 2)
