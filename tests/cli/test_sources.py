@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
+from pipelines.store.ledger_rows import LedgerRow, standing
 from pipelines.store.reader import read_ledger, read_table
 from tests.cli.conftest import INSTANT, Place, day
 
@@ -36,6 +38,10 @@ def lay_day(place: Place, number: int, delays: Sequence[float], kind: pa.DataTyp
         "delay": pa.array(delays, kind),
     }
     parquet.write_table(pa.table(columns), place.home / "data" / f"2024-01-0{number}.parquet")
+
+
+def sorted_ledger(place: Place) -> list[LedgerRow]:
+    return sorted(standing(read_ledger(place.store, "rides")), key=lambda row: row.batch)
 
 
 def statuses(place: Place) -> list[str]:
@@ -164,3 +170,22 @@ def test_a_value_that_does_not_convert_is_told_with_its_expression(place: Place,
     assert place.sash("run", *FIRST).code == 0
     (frame,) = read_table(place.store, "rides", table="windows").to_pylist()
     assert (frame["minutes"], frame["event_count"]) == (12.0, 2)
+
+
+@pytest.mark.slow
+def test_rows_that_were_out_of_range_are_counted_where_they_arrive_once_the_spec_is_right(
+    place: Place, spark: SparkSession
+):
+    seconds = DAILY.replace("{from:%Y-%m-%d}", "all").replace(
+        "event_time: at", "event_time: timestamp_seconds(ms)"
+    )
+    lay_spec(place, seconds.replace("{longest: {max: delay}}", "{rows: count}"))
+    stamps = pa.array([round(day(number, 7).timestamp() * 1000) for number in (1, 2, 3)], pa.int64())
+    parquet.write_table(pa.table({"ms": stamps}), place.home / "data" / "all.parquet")
+    assert place.sash("run", *AT_ONCE).code == 0
+    assert [row.quarantined for row in sorted_ledger(place)] == [3, 0, 0]
+    place.spec.write_text(place.spec.read_text().replace("timestamp_seconds", "timestamp_millis"))
+    said = place.sash("replay", "quarantine")
+    assert (said.code, said.err) == (0, "")
+    assert "rows that had no time arrive in 2 batches more, which run again too" in said.out
+    assert [(row.accepted, row.quarantined) for row in sorted_ledger(place)] == [(1, 0)] * 3
