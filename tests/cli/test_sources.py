@@ -168,8 +168,8 @@ def test_a_value_that_does_not_convert_is_told_with_its_expression(place: Place,
     assert statuses(place) == ["failed"]
     place.spec.write_text(place.spec.read_text().replace("cast(", "try_cast("))
     assert place.sash("run", *FIRST).code == 0
-    (frame,) = read_table(place.store, "rides", table="windows").to_pylist()
-    assert (frame["minutes"], frame["event_count"]) == (12.0, 2)
+    (frame,) = read_table(place.store, "rides", table="frames").to_pylist()
+    assert (frame["minutes__total"], frame["event_count"]) == (12.0, 2)
 
 
 @pytest.mark.slow
@@ -189,3 +189,21 @@ def test_rows_that_were_out_of_range_are_counted_where_they_arrive_once_the_spec
     assert (said.code, said.err) == (0, "")
     assert "rows that had no time arrive in 2 batches more, which run again too" in said.out
     assert [(row.accepted, row.quarantined) for row in sorted_ledger(place)] == [(1, 0)] * 3
+
+
+@pytest.mark.slow
+def test_rows_without_a_time_are_quarantined_once_also_when_select_is_changed(
+    place: Place, spark: SparkSession
+):
+    lay_spec(place, DAILY.replace("{from:%Y-%m-%d}", "all"))
+    times = pa.array([None, None, None, day(1, 7)], INSTANT)
+    columns = {"at": times, "delay": pa.array([5, 5, 7, 9], pa.int32())}
+    parquet.write_table(pa.table(columns), place.home / "data" / "all.parquet")
+    assert place.sash("run", *FIRST).code == 0
+    spec = place.spec.read_text()
+    place.spec.write_text(spec.replace("event_time: at", "event_time: at\n  select: {more: delay + 1}"))
+    assert place.sash("run", *SECOND).code == 0
+    columns["delay"] = pa.array([5, 5, 8, 9], pa.int32())
+    parquet.write_table(pa.table(columns), place.home / "data" / "all.parquet")
+    assert place.sash("run", "--from", "2024-01-03", "--to", "2024-01-04").code == 0
+    assert [row.quarantined for row in sorted_ledger(place)] == [3, 0, 1]
