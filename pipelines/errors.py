@@ -39,9 +39,20 @@ class CorrectTheCall(SashError):
 
 
 class LookAtTheData(SashError):
-    """A check stopped the run: an expectation that may not fail has failed."""
+    """A check stopped the run: an expectation that may not fail has failed.
+
+    `found` tells which and why, `advice` what a run has left and what to do, which is not so of a plan.
+    """
 
     exit_code = 3
+
+    def __init__(self, found: str, advice: str = "") -> None:
+        self.found = found
+        self.advice = advice
+        super().__init__(found, advice)
+
+    def __str__(self) -> str:
+        return f"{self.found}\n{self.advice}" if self.advice else self.found
 
 
 class WaitForTheBatch(SashError):

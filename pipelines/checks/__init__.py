@@ -8,7 +8,7 @@ for it to do.
 
 from pipelines.checks.docs import build_docs
 from pipelines.checks.expectation import STAGES, Expectation, OnFailure, Stage, Suite
-from pipelines.checks.gate import CheckRow, check_rows, failed, stop_message, warning
+from pipelines.checks.gate import CheckRow, check_rows, failed, stop_advice, stop_message, warning
 from pipelines.checks.predicates import compile_rule
 from pipelines.checks.results import Result, result_of_counts
 from pipelines.checks.row_rules import is_row_rule
@@ -35,6 +35,7 @@ __all__ = [
     "missing_columns",
     "result_of_counts",
     "sample_rows",
+    "stop_advice",
     "stop_message",
     "unknown_names",
     "validate",

@@ -55,10 +55,8 @@ def check_rows(results: Sequence[Result]) -> tuple[CheckRow, ...]:
     )
 
 
-def stop_message(
-    results: Sequence[Result], samples: Mapping[Expectation, Sequence[Row]], *, page: str | Path | None
-) -> str:
-    """What a reader of the log needs of the failed results: what, where, found, wanted, rows, what to do.
+def stop_message(results: Sequence[Result], samples: Mapping[Expectation, Sequence[Row]]) -> str:
+    """What a reader needs of the failed results: what, where, found, wanted, rows.
 
     `samples` holds the rows that show it, for those of the expectations that have some; of each, ten are
     told.
@@ -66,12 +64,15 @@ def stop_message(
     stages = ", ".join(dict.fromkeys(result.expectation.stage for result in results))
     told = [_told(result, samples.get(result.expectation, ())) for result in results]
     number = "A check" if len(results) == 1 else f"{len(results)} checks"
-    docs = "" if page is None else f"All results are on the Data Docs page {page}. "
-    advice = (
-        "Nothing after this stage was written. Mend the data and run the batch again, or, if the rows are "
-        "right, relax the rule in the expectations file."
+    return "\n".join([f"{number} at stage {stages} stopped the run:", *told])
+
+
+def stop_advice(page: str | Path) -> str:
+    """Where a reader of the log finds all results of a run that was stopped, and what to do."""
+    return (
+        f"All results are on the Data Docs page {page}. Nothing after this stage was written. Mend the data "
+        "and run the batch again, or, if the rows are right, relax the rule in the expectations file."
     )
-    return "\n".join([f"{number} at stage {stages} stopped the run:", *told, docs + advice])
 
 
 def warning(result: Result) -> str:

@@ -9,7 +9,7 @@ from pipelines.cli.batches import interval_of
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import carry_out
 from pipelines.cli.session import session_of
-from pipelines.ingest.events import HAS_NO_EVENT_TIME, IS_UNREADABLE
+from pipelines.ingest.events import HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE, IS_UNREADABLE
 from pipelines.intervals import Interval, show_instant
 from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site
@@ -20,7 +20,8 @@ from pipelines.store.reader import count_rows, read_ledger, rows_by_batch
 from pipelines.store.retention import whole_from_us
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
-WITHOUT_TIME = f"array_has(rules, '{IS_UNREADABLE}') OR array_has(rules, '{HAS_NO_EVENT_TIME}')"
+TIMELESS = (IS_UNREADABLE, HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE)
+WITHOUT_TIME = " OR ".join(f"array_has(rules, '{rule}')" for rule in TIMELESS)
 """Rows that may stand in another batch than the one in which they arrived."""
 
 

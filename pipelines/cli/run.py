@@ -55,7 +55,7 @@ def run(arguments: Arguments) -> None:
         await_quiet(pipeline, store, wait=arguments.wait)
         for request in requests:
             refuse_too_many_paths(pipeline, request.batch)
-        empty_tables(Site(session_of(arguments), store, pipeline))
+        empty_tables(Site(session_of(arguments), store, pipeline), requests[0].batch)
     carry_out(arguments, pipeline, store=store, requests=requests)
 
 

@@ -35,13 +35,9 @@ def to_events(rows: DataFrame, source: Source, *, batch: Interval) -> DataFrame:
     """The events of the batch, by arrival time, and those that no batch can claim: rows with neither time."""
     selected = select_columns(rows, source)
     columns = columns_as_read(selected, source)
-    event_us = _microseconds(source.event_time)
-    arrival_us = (
-        F.lit(None).cast("bigint") if source.arrival_time is None else _microseconds(source.arrival_time)
-    )
-    substream = (
-        F.lit(None).cast("string") if source.substream is None else F.expr(source.substream).cast("string")
-    )
+    event_us = _microseconds(selected, source.event_time)
+    arrival_us = _microseconds(selected, source.arrival_time or "NULL")
+    substream = _told(selected, source.substream or "NULL").cast("string")
     timed = selected.select(
         *columns,
         event_us.alias("_raw_event_us"),
@@ -63,12 +59,21 @@ def select_columns(rows: DataFrame, source: Source) -> DataFrame:
 
     Unreadable rows always stay.
     """
-    extra = {name: F.expr(sql) for name, sql in source.select}
+    extra = {name: _told(rows, sql) for name, sql in source.select}
     selected = rows.withColumns(extra) if extra else rows
     if source.where is None:
         return selected
     wanted = F.expr(source.where)
     return selected.where(F.col(UNREADABLE).isNotNull() | wanted if UNREADABLE in rows.columns else wanted)
+
+
+def _told(rows: DataFrame, sql: str) -> Column:
+    """An expression of the spec. Of unreadable rows only columns are told: in a row that does not fit, values
+    stand where they do not belong, and an expression may fail on them.
+    """
+    is_column = sql.strip().strip("`").lower() in {name.lower() for name in rows.columns}
+    told = F.expr(sql)
+    return told if is_column or UNREADABLE not in rows.columns else F.when(F.col(UNREADABLE).isNull(), told)
 
 
 def columns_as_read(selected: DataFrame, source: Source) -> list[str]:
@@ -119,9 +124,9 @@ def _built_in_rules(events: DataFrame, source: Source) -> dict[str, Column]:
     return {IS_UNREADABLE: unreadable(events), **rules} if UNREADABLE in events.columns else rules
 
 
-def _microseconds(sql: str) -> Column:
+def _microseconds(rows: DataFrame, sql: str) -> Column:
     # A TIMESTAMP_NTZ has no zone and is read as UTC, which is the zone of every session of ours.
-    return F.unix_micros(F.expr(sql).cast("timestamp"))
+    return F.unix_micros(_told(rows, sql).cast("timestamp"))
 
 
 def _in_range(instant_us: Column) -> Column:

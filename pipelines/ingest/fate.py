@@ -126,15 +126,37 @@ def quarantined_rows(fated_events: DataFrame) -> DataFrame:
     return kept_out.select(record.alias("record"), F.col(RULES).alias("rules"), claimed)
 
 
-def not_yet_quarantined(rows: DataFrame, stored: DataFrame) -> DataFrame:
-    """Of rows that no time puts into a batch, those that no earlier batch took.
+def not_yet_quarantined(rows: DataFrame, stored: DataFrame, *, columns: Sequence[str]) -> DataFrame:
+    """Of rows that no time puts into a batch, those that no earlier batch took; `columns` are what they have.
 
-    As many of each record as are not stored.
+    As many of each record as are not stored. Records are held against each other by the columns that all
+    have, for `select` or `schema` may have changed since.
     """
-    alike = W.partitionBy("record").orderBy("record").rowsBetween(W.unboundedPreceding, W.currentRow)
-    taken = stored.groupBy("record").agg(F.count(F.lit(1)).alias("_taken"))
-    numbered = rows.withColumn("_number", F.count(F.lit(1)).over(alike)).join(taken, on="record", how="left")
+    have = F.collect_set(F.when(~_is_text(), F.json_object_keys("record")))
+    shared = F.reduce(have, F.array(*map(F.lit, columns)), F.array_intersect).alias("_shared")
+    in_all = stored.agg(shared)
+    alike = W.partitionBy("_alike").orderBy("record").rowsBetween(W.unboundedPreceding, W.currentRow)
+    taken = _compared(stored, in_all).groupBy("_alike").agg(F.count(F.lit(1)).alias("_taken"))
+    numbered = (
+        _compared(rows, in_all)
+        .withColumn("_number", F.count(F.lit(1)).over(alike))
+        .join(taken, on="_alike", how="left")
+    )
     return numbered.where(F.col("_number") > F.coalesce(F.col("_taken"), F.lit(0))).select(*rows.columns)
+
+
+def _compared(records: DataFrame, in_all: DataFrame) -> DataFrame:
+    """The records with `_alike`: the columns that are in all, or, where none is, the record as it is."""
+    told = F.map_entries(F.from_json("record", "map<string, string>"))
+    shared = F.filter(told, lambda one: F.array_contains("_shared", one["key"]))
+    is_whole = _is_text() | (F.size("_shared") == 0)
+    alike = F.when(is_whole, F.col("record")).otherwise(F.to_json(F.array_sort(shared)))
+    return records.crossJoin(F.broadcast(in_all)).withColumn("_alike", alike)
+
+
+def _is_text() -> Column:
+    """Whether a record is the text that could not be read."""
+    return F.json_object_keys("record").eqNullSafe(F.array(F.lit("unreadable")))
 
 
 def as_read(events: DataFrame) -> list[str]:

@@ -12,7 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, TimestampType
 
-from pipelines.ingest.events import ARRIVAL_US, EVENT_US, IS_BROKEN
+from pipelines.ingest.events import ARRIVAL_US, DEFAULT_EVENT_COLUMNS, EVENT_US, IS_BROKEN
+from pipelines.ingest.read import UNREADABLE
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Custom, PerElement, Pipeline, Sliding, Unaligned, Window
 from pipelines.windows import held, length_us
@@ -79,7 +80,8 @@ def _told(events: DataFrame, window: Window) -> Column | None:
         case Unaligned(shift=str(shift)):
             said = F.expr(shift)
         case Custom():
-            columns = [_as_told(field) for field in events.schema if not field.name.startswith("_")]
+            own = (*DEFAULT_EVENT_COLUMNS, UNREADABLE)
+            columns = [_as_told(field) for field in events.schema if field.name not in own]
             return F.struct(*columns, instant_of(window).alias("event_us"))
         case _:
             return None

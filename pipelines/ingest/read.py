@@ -57,6 +57,8 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
         raise CorrectTheSpec(
             f"source `{source.name}`", (f"there is no file at {paths[0]}; put one there or correct `path`",)
         )
+    if source.schema is not None:
+        return spark.createDataFrame([], _as_loaded(source)).limit(0)
     return _load(spark, source, paths=(any_path(source, home),)).limit(0)
 
 
@@ -75,7 +77,10 @@ def any_path(source: Source, home: Path) -> str:
         return str(holding)
     raise CorrectTheSpec(
         f"source `{source.name}`",
-        (f"there is no file at {pattern} for any batch; put one there or correct `path`",),
+        (
+            f"there is no file at {pattern} for any batch; put one there, correct `path`, or declare "
+            "`schema`, so that no file means no rows",
+        ),
     )
 
 
@@ -127,8 +132,16 @@ def _is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
-def schema_of(spark: SparkSession, source: Source, *, home: Path) -> StructType:
-    """The columns that the source's rows have, read from its files or told by the spec."""
+def schema_of(
+    spark: SparkSession, source: Source, *, home: Path, batch: Interval | None = None
+) -> StructType:
+    """The columns that the source's rows have, read from its files or told by the spec.
+
+    With a `batch` those that its rows will be read with, for files of other batches may have others.
+    """
+    if batch is not None:
+        rows = read_rows(spark, source, batch=batch, home=home)
+        return StructType([it for it in rows.schema if it.name != UNREADABLE])
     if source.path is None or source.schema is not None:
         return (
             _load(spark, replace(source, path=None), paths=()).schema
@@ -147,6 +160,13 @@ def _declared(source: Source) -> StructType:
     if not isinstance(declared, StructType):
         raise _no_schema(source, f"found {declared.simpleString().upper()} without a name")
     return declared
+
+
+def _as_loaded(source: Source) -> StructType:
+    """The declared schema, and where texts are parsed what could not be read."""
+    declared = _declared(source)
+    is_parsed = source.format in TEXT_FORMATS
+    return StructType([*declared.fields]).add(UNREADABLE, StringType()) if is_parsed else declared
 
 
 def _no_schema(source: Source, found: str) -> CorrectTheSpec:
@@ -206,9 +226,8 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
     reader = spark.read.format(source.format).options(**dict(source.options))
     declared: StructType | None = None
     if source.schema is not None:
-        declared = _declared(source)
+        declared = _as_loaded(source)
         if source.format in TEXT_FORMATS:
-            declared = StructType([*declared.fields]).add(UNREADABLE, StringType())
             reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", UNREADABLE)
             # Pruned columns are not parsed, and a row that breaks in one of them would pass for a good one.
             reader = reader.option("columnPruning", "false")

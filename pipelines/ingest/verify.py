@@ -31,6 +31,7 @@ from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, sele
 from pipelines.ingest.fate import FATE, RULES
 from pipelines.ingest.holding import HELD
 from pipelines.ingest.read import UNREADABLE, schema_of
+from pipelines.intervals import Interval
 from pipelines.spec import Custom, PerElement, Pipeline, Source, Unaligned
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
 from pipelines.windows import window_function
@@ -62,15 +63,16 @@ class Asked:
     ordered: bool = False
 
 
-def verify(spark: SparkSession, pipeline: Pipeline) -> tuple[str, ...]:
+def verify(spark: SparkSession, pipeline: Pipeline, *, batch: Interval | None = None) -> tuple[str, ...]:
     """The problems of a pipeline's expressions and columns; none is an empty tuple.
 
-    Raises `CorrectTheSpec` where a source cannot be read at all.
+    `batch`: whose rows tell the columns, if of one. Raises `CorrectTheSpec` where a source cannot be read.
     """
     problems = list(_window_problems(pipeline))
     schemas = {}
     for source in pipeline.sources:
-        rows = spark.createDataFrame([], schema_of(spark, source, home=pipeline.home))
+        columns = schema_of(spark, source, home=pipeline.home, batch=batch)
+        rows = spark.createDataFrame([], columns)
         found = list(_problems(rows, [_selected(source, name, sql=sql) for name, sql in source.select]))
         if not found:
             events = select_columns(rows, replace(source, where=None))
@@ -224,7 +226,7 @@ def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> It
 
 def _names(wanted: tuple[type[DataType], ...]) -> str:
     if TimestampType in wanted:
-        return "TIMESTAMP; convert it, like `to_timestamp(…)` or `timestamp_seconds(…)`"
+        return "TIMESTAMP; convert it, like `try_to_timestamp(…)` or `timestamp_seconds(…)`"
     called: dict[type[DataType], str] = {
         NumericType: "a number",
         IntegralType: "a whole number",
@@ -241,8 +243,8 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0].strip().removesuffix(".")
 
 
-def check(spark: SparkSession, pipeline: Pipeline) -> None:
+def check(spark: SparkSession, pipeline: Pipeline, *, batch: Interval) -> None:
     """Raise `CorrectTheSpec` with all problems that `verify` finds."""
-    problems = verify(spark, pipeline)
+    problems = verify(spark, pipeline, batch=batch)
     if problems:
         raise CorrectTheSpec(str(pipeline.path.name), problems)

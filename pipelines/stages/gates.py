@@ -13,8 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, DateType, NumericType, TimestampNTZType, TimestampType
 
 from pipelines.checks import (
     Expectation,
@@ -26,6 +29,7 @@ from pipelines.checks import (
     failed,
     result_of_counts,
     sample_rows,
+    stop_advice,
     stop_message,
     validate,
     warning,
@@ -42,6 +46,7 @@ from pipelines.store.rows import as_text
 from pipelines.store.sql import is_batch, on_days_of, text
 
 RULES = "rules_"
+TIMES = (DateType, TimestampType, TimestampNTZType)
 
 
 def event_rules(site: Site) -> list[tuple[Expectation, RowRule]]:
@@ -112,8 +117,16 @@ def _conclude(
     work.warned.extend(f"{stage}: {warning(it)}; all results: {page}" for it in failed(results, "warn"))
     stopping = failed(results, "stop")
     if stopping:
-        samples = {result.expectation: as_text(sample_rows(candidates(), result)) for result in stopping}
-        raise LookAtTheData(stop_message(stopping, samples, page=page))
+        samples = {result.expectation: _samples(result, candidates) for result in stopping}
+        raise LookAtTheData(stop_message(stopping, samples), stop_advice(page))
+
+
+def _samples(result: Result, candidates: Callable[[], DataFrame]) -> list[dict[str, object]]:
+    """Rows that show what was found; none where they cannot be computed: the stop is told all the same."""
+    try:
+        return as_text(sample_rows(candidates(), result))
+    except (PySparkException, Py4JJavaError, ValueError):
+        return []
 
 
 def take_back(work: Work) -> None:
@@ -139,21 +152,27 @@ def _candidates(work: Work) -> DataFrame:
     for source in work.pipeline.sources:
         events = source_events(work, source, rules=rules)
         of_sources.append(events.where(passes()).select(*as_read(events)))
-    several = _of_several_types(of_sources)
+    unlike = _of_unlike_types(of_sources)
     alike = []
     for rows in of_sources:
         # As in `late_events`.
-        texts = {it: F.col(f"`{it}`").cast("string") for it in rows.columns if it.lower() in several}
+        texts = {it: F.col(f"`{it}`").cast("string") for it in rows.columns if it.lower() in unlike}
         alike.append(rows.withColumns(texts) if texts else rows)
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), alike)
 
 
-def _of_several_types(sources: Sequence[DataFrame]) -> set[str]:
-    """The columns, in small letters, that sources have in several types."""
-    kinds: dict[str, set[str]] = {}
+def _of_unlike_types(sources: Sequence[DataFrame]) -> set[str]:
+    """The columns, in small letters, that sources have in types that no union widens to one."""
+    kinds: dict[str, list[DataType]] = {}
     for field in (field for rows in sources for field in rows.schema):
-        kinds.setdefault(field.name.lower(), set()).add(field.dataType.simpleString())
-    return {name for name, told in kinds.items() if len(told) > 1}
+        kinds.setdefault(field.name.lower(), []).append(field.dataType)
+    return {name for name, told in kinds.items() if not _widen(told)}
+
+
+def _widen(kinds: Sequence[DataType]) -> bool:
+    """Whether types are the same, or numbers all, or times."""
+    is_one = len({kind.simpleString() for kind in kinds}) == 1
+    return is_one or any(all(isinstance(kind, alike) for kind in kinds) for alike in (NumericType, TIMES))
 
 
 def _write(work: Work, stage: Stage, *, results: Sequence[Result]) -> None:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from pipelines.errors import RunAgain
 from pipelines.ingest import counted_ids, late_events, not_yet_quarantined, quarantined_rows
+from pipelines.ingest.fate import as_read
 from pipelines.spec import Source, shares_files
 from pipelines.stages.site import Work
 from pipelines.store.ledger import still_mine
@@ -50,7 +51,8 @@ def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: C
         others = work.tables.read("quarantine").where(
             f"{whose(work, source)} AND ({_who_read(work, source)})"
         )
-        mine = not_yet_quarantined(rows.where(~F.col("is_claimed")), others)
+        unclaimed_rows = rows.where(~F.col("is_claimed"))
+        mine = not_yet_quarantined(unclaimed_rows, others, columns=as_read(events))
         rows = rows.where("is_claimed").unionByName(mine)
     counting = Observation()
     counted = rows.observe(

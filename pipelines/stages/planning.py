@@ -56,7 +56,7 @@ class Plan:
     """What a run of a batch would do.
 
     `kind` is as `Overlap` has it, or `unfinished`, `counts` are those of the stages, `stopped` tells why
-    a check would stop it.
+    a check would stop it, without the advice for a run.
     """
 
     batch: Interval
@@ -89,7 +89,7 @@ def plan_batch(site: Site, request: Request, *, anew: bool = False) -> Plan:
             for report in run_batch(scratch, request):
                 counts.update(_told(report))
         except LookAtTheData as stop:
-            return replace(plan, counts=dict(counts), stopped=str(stop))
+            return replace(plan, counts=dict(counts), stopped=stop.found)
         rows = standing(read_ledger(scratch.store, site.declared.name))
         row = next(it for it in rows if it.batch == plan.batch)
         is_new = (row.batch, row.revision) not in {

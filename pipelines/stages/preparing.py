@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from pipelines.errors import CorrectTheCall, CorrectTheSpec
 from pipelines.ingest.verify import check
+from pipelines.intervals import Interval
 from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
@@ -42,15 +43,15 @@ def refuse_leftovers(site: Site) -> None:
         )
 
 
-def prepare(site: Site, *, is_empty: bool) -> None:
-    """Hold the spec against its sources, and make the tables that are not there yet.
+def prepare(site: Site, batch: Interval, *, is_empty: bool) -> None:
+    """Hold the spec against what its sources have for the batch, and make the tables that are not there yet.
 
     While nothing has been published, those that are there may be of a spec that was changed since: they are
     made anew, and what was done at the batch that goes on counts no more.
     """
-    check(site.spark, site.pipeline)
-    shapes = shapes_of(site)
-    problems = unfit(site, site.suite, shapes=shapes)
+    check(site.spark, site.pipeline, batch=batch)
+    shapes = shapes_of(site, batch=batch)
+    problems = unfit(site, site.suite, shapes=shapes, batch=batch)
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, problems)
     made = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pipelines.checks import load_suite, unknown_names
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.verify import check
+from pipelines.intervals import Interval
 from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
@@ -19,19 +20,20 @@ KEPT = "attempts"
 """Numbers only rise, so that whoever was at work before can write nothing any more."""
 
 
-def empty_tables(site: Site) -> None:
-    """Empty all tables of the pipeline, in the shapes of the spec as it now is.
+def empty_tables(site: Site, batch: Interval) -> None:
+    """Empty all tables of the pipeline, in the shapes of the spec as it now is, for a first batch.
 
     Raises `CorrectTheSpec` where spec or expectations are wrong, `WaitForTheBatch` while a batch is running.
     What was in them stays in their history for a week. Cut off in the middle, the ledger is empty and some
     tables are not: the next run refuses then, until it is said again.
     """
-    check(site.spark, site.declared)
+    check(site.spark, site.declared, batch=batch)
     suite = load_suite(site.declared.expectations)
     refuse_while_running(site)
     anew = Site(site.spark, site.store, site.declared)
-    shapes = shapes_of(anew)
-    problems = (*unfit(anew, suite, shapes=shapes), *(unknown_names(suite) if suite.expectations else ()))
+    shapes = shapes_of(anew, batch=batch)
+    unknown = unknown_names(suite) if suite.expectations else ()
+    problems = (*unfit(anew, suite, shapes=shapes, batch=batch), *unknown)
     if problems:
         raise CorrectTheSpec(site.declared.path.name, problems)
     small.create(site.tables, KEPT, columns=ATTEMPTS)

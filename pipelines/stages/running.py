@@ -32,6 +32,7 @@ from pipelines.stages.lines import line_of
 from pipelines.stages.preparing import is_to_prepare, prepare, refuse_leftovers
 from pipelines.stages.publishing import publish_batch
 from pipelines.stages.site import Report, Request, Site, Work
+from pipelines.stages.wrong_values import wrong_value
 from pipelines.store import small
 from pipelines.store.attempts import Attempt
 from pipelines.store.ledger import (
@@ -101,7 +102,7 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
         is_empty = not any(row.status == "published" for row in rows)
         if is_empty and pending is None:
             refuse_leftovers(site)
-        prepare(site, is_empty=is_empty)
+        prepare(site, request.batch, is_empty=is_empty)
     run = open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
     wishes = _wishes(request)
     known = wishes_of(site.store, site.pipeline.name, batch=run.batch, revision=run.revision)
@@ -230,6 +231,9 @@ def _marked(work: Work) -> Iterator[None]:
     except AnalysisException as error:
         mark(work.tables, work.run, status="failed")
         raise CorrectTheSpec(work.pipeline.path.name, (str(error).splitlines()[0],)) from error
-    except Exception:
+    except Exception as error:
         mark(work.tables, work.run, status="failed")
-        raise
+        problem = wrong_value(error)
+        if problem is None:
+            raise
+        raise CorrectTheSpec(work.pipeline.path.name, (problem,)) from error

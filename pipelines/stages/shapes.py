@@ -21,9 +21,12 @@ from pipelines.store.tables import Columns, Shapes
 ANY_BATCH = Interval(0, 1)
 
 
-def shapes_of(site: Site) -> Shapes:
-    """The shapes of all tables. Raises `CorrectTheSpec` where the sources' states would not fit one table."""
-    events = {source.name: no_events(site, source) for source in site.pipeline.sources}
+def shapes_of(site: Site, *, batch: Interval | None = None) -> Shapes:
+    """The shapes of all tables, for rows as those of the `batch` are, if of one.
+
+    Raises `CorrectTheSpec` where the sources' states would not fit one table.
+    """
+    events = {source.name: no_events(site, source, batch=batch) for source in site.pipeline.sources}
     states = {name: _no_states(site, rows) for name, rows in events.items()}
     _refuse_disagreement(site, states)
     first = next(iter(states.values()))
@@ -79,9 +82,10 @@ def _refuse_intervals(site: Site, columns: Columns) -> None:
         raise CorrectTheSpec(site.pipeline.path.name, tuple(problems))
 
 
-def no_events(site: Site, source: Source) -> DataFrame:
-    """No rows, with the columns that the events of a source have."""
-    rows = site.spark.createDataFrame([], schema_of(site.spark, source, home=site.pipeline.home))
+def no_events(site: Site, source: Source, *, batch: Interval | None = None) -> DataFrame:
+    """No rows, with the columns that the events of a source have, in a batch if one is named."""
+    columns = schema_of(site.spark, source, home=site.pipeline.home, batch=batch)
+    rows = site.spark.createDataFrame([], columns)
     return fated(to_events(rows, source, batch=ANY_BATCH), site.pipeline, watermark_us=None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.checks.expectation import Expectation, OnFailure, Value
-from pipelines.checks.gate import CheckRow, check_rows, failed, stop_message, table, warning
+from pipelines.checks.gate import CheckRow, check_rows, failed, stop_advice, stop_message, table, warning
 from pipelines.checks.results import Result, result_of_counts
 
 
@@ -63,13 +63,13 @@ def test_an_expectation_about_the_table_has_a_null_column() -> None:
     assert check_rows([result])[0].column is None
 
 
-def test_the_message_of_a_stop_names_what_where_found_wanted_rows_page_and_what_to_do() -> None:
+def test_the_message_of_a_stop_names_what_where_found_wanted_and_rows() -> None:
     rule = not_null(mostly=0.99)
     rows = [
         {"origin": None, "dest": "LAX", "distance": 2475},
         {"dest": "SFO", "origin": None, "distance": 2586},
     ]
-    message = stop_message([result_of_counts(rule, 100, unexpected=2)], {rule: rows}, page="docs/page.html")
+    message = stop_message([result_of_counts(rule, 100, unexpected=2)], {rule: rows})
     assert message == "\n".join(
         [
             "A check at stage events stopped the run:",
@@ -79,23 +79,27 @@ def test_the_message_of_a_stop_names_what_where_found_wanted_rows_page_and_what_
             "    --------  ------  ----------",
             "    null      LAX     2475",
             "    null      SFO     2586",
-            "All results are on the Data Docs page docs/page.html. Nothing after this stage was written. "
-            "Mend the data and run the batch again, or, if the rows are right, relax the rule in the "
-            "expectations file.",
         ]
     )
 
 
+def test_the_advice_after_a_stop_names_the_page_and_what_to_do() -> None:
+    assert stop_advice("docs/page.html") == (
+        "All results are on the Data Docs page docs/page.html. Nothing after this stage was written. Mend "
+        "the data and run the batch again, or, if the rows are right, relax the rule in the "
+        "expectations file."
+    )
+
+
 def test_several_failed_checks_are_all_in_one_message() -> None:
-    message = stop_message([result_of_counts(not_null(), 4, unexpected=1), latest("812.5")], {}, page=None)
+    message = stop_message([result_of_counts(not_null(), 4, unexpected=1), latest("812.5")], {})
     assert message.startswith("2 checks at stage events, panes stopped the run:")
     assert "found 812.5; wanted max_value: 600" in message
-    assert "Data Docs" not in message
 
 
 def test_where_no_rows_are_given_the_values_that_were_found_are_told() -> None:
     result = result_of_counts(not_null(), 4, unexpected=1, samples=("a", "b"))
-    assert "some of the values: a, b" in stop_message([result], {}, page=None)
+    assert "some of the values: a, b" in stop_message([result], {})
 
 
 def test_ten_rows_are_shown_and_the_columns_in_question_come_first() -> None:

@@ -109,9 +109,14 @@ def test_a_check_that_stops_a_run_leaves_with_3_and_says_how_to_go_on(place: Pla
     place.write_rides(RIDES)
     (place.home / "suite.yml").write_text(SUITE)
     place.write_spec(("key: [city]", "key: [city]\nexpectations: suite.yml"))
+    planned = place.sash("plan")
+    assert (planned.code, planned.err) == (0, "")
+    assert "A check would stop it: " in planned.out and "fare" in planned.out
+    assert "Data Docs" not in planned.out and "run the batch again" not in planned.out
     said = place.sash("run")
     assert said.code == 3
     assert "expect_column_values_to_be_between" in said.err and "fare" in said.err
+    assert "on the Data Docs page" in said.err and "run the batch again" in said.err
     page = place.sash("status").out
     assert "was stopped by a check: `sash show" in page
     checks = place.sash("show", "checks", "--where", "NOT success AND batch_start = '2024-01-01T00:00:00Z'")

@@ -55,13 +55,16 @@ AT_MOST_THREE = at_most(3, 10 * SECOND)
 LOSING = type("Losing", (), {"assign": lambda self, event: [], "merge": lambda self, held: []})()
 
 
-class ByPrice:
-    """As many intervals as an event costs, each a second longer than the last, and one of them twice."""
+@dataclass(frozen=True)
+class ByNumber:
+    """As many intervals as a column says, each a second longer than the last, and one of them twice."""
+
+    column: str
 
     def assign(self, event: Mapping[str, object]) -> list[tuple[int, int]]:
-        at_us, price = int(str(event["event_us"])), int(str(event["price"]))
-        intervals = [(at_us, at_us + (number + 1) * SECOND) for number in range(price)]
+        at_us, many = int(str(event["event_us"])), int(str(event[self.column]))
+        intervals = [(at_us, at_us + (number + 1) * SECOND) for number in range(many)]
         return [*intervals, *intervals[:1]]
 
 
-BY_PRICE = ByPrice()
+BY_PRICE, BY_ID = ByNumber("price"), ByNumber("_id")

@@ -71,6 +71,19 @@ def test_a_function_alone_may_put_an_event_into_no_interval_or_several(
     assert (run["ingested"], run["accepted"], run["quarantined"]) == (4, 3, 1)
 
 
+def test_a_function_is_given_columns_that_begin_with_an_underscore_too(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "trades.csv").write_text("_id,at\n1,1970-01-01T00:00:01Z\n")
+    spec = SPEC.replace("business_days:NEW_YORK", "bursts:BY_ID").replace("price INT", "_id INT")
+    (tmp_path / "dags" / "trades.yml").write_text(spec.replace(", total: {sum: price}", ""))
+    site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "trades.yml"))
+    list(run_batch(site, Request(batch=Interval(0, 10_000_000), final=True)))
+    (window,) = DeltaTable(tmp_path / "store" / "trades" / "windows").to_pyarrow_table().to_pylist()
+    assert to_us(window["window_end"]) == 2_000_000
+
+
 def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "dags").mkdir()
     (tmp_path / "trades.csv").write_text(TRADES)

@@ -1,0 +1,28 @@
+"""Values that an expression of the spec cannot bear, told so that its reader knows which and what to do.
+
+Spark stops the whole batch for one of them, and the same rows stop it again.
+"""
+
+from __future__ import annotations
+
+import re
+
+DATA_EXCEPTION = re.compile(r"\[(?!DELTA_)[A-Z0-9_.]+\] .*SQLSTATE: 22\w{3}")
+"""How Spark words what the SQL standard calls a data exception, in its first line."""
+EXPRESSION = re.compile(r"^== SQL .*==\n(.+?)\n *\^", re.MULTILINE | re.DOTALL)
+BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error\.")
+ADVICE = (
+    "let such a value be null, with `try_cast`, `try_to_timestamp` or `nullif(…, 0)` (a rule about nulls can "
+    "then quarantine its row), sum decimals where a sum overflows, or mend the data"
+)
+
+
+def wrong_value(error: Exception) -> str | None:
+    """The problem, if the error is about a value of the data: the expression, what was found, what to do."""
+    told = str(error)
+    found = DATA_EXCEPTION.match(told)
+    if found is None:
+        return None
+    expression = EXPRESSION.search(told)
+    place = f"`{expression[1]}` fails on a value" if expression else "an expression fails on a value"
+    return f"{place}: {BYPASS.sub('', found.group())}; {ADVICE}"

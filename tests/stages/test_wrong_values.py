@@ -1,0 +1,40 @@
+"""Which errors of Spark are about a value of the data, and what is told of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.stages.wrong_values import ADVICE, wrong_value
+
+CAST = """[CAST_INVALID_INPUT] The value 'n/a' of the type "STRING" cannot be cast. SQLSTATE: 22018
+== SQL (line 1, position 1) ==
+cast(delay AS double)
+^^^^^^^^^^^^^^^^^^^^^
+"""
+OVERFLOW = (
+    '[ARITHMETIC_OVERFLOW] long overflow. If necessary set "spark.sql.ansi.enabled" to "false" to bypass '
+    "this error. SQLSTATE: 22003"
+)
+
+
+def test_a_value_is_told_with_the_expression_that_cannot_bear_it() -> None:
+    found = "[CAST_INVALID_INPUT] The value 'n/a' of the type \"STRING\" cannot be cast. SQLSTATE: 22018"
+    assert wrong_value(ValueError(CAST)) == f"`cast(delay AS double)` fails on a value: {found}; {ADVICE}"
+
+
+def test_nobody_is_advised_to_let_values_wrap() -> None:
+    found = "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"
+    assert wrong_value(ValueError(OVERFLOW)) == f"an expression fails on a value: {found}; {ADVICE}"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file. SQLSTATE: KD001",
+        "[DELTA_EXCEEDS_CHAR_VARCHAR_LIMIT] Exceeds the limit. SQLSTATE: 22001",
+        "Connection refused",
+        "",
+    ],
+)
+def test_other_errors_are_not_about_values(told: str) -> None:
+    assert wrong_value(ValueError(told)) is None
