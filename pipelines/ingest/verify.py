@@ -33,6 +33,7 @@ from pipelines.ingest.holding import HELD
 from pipelines.ingest.read import UNREADABLE, schema_of
 from pipelines.spec import Custom, PerElement, Pipeline, Source, Unaligned
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
+from pipelines.spec.sql import taken_for_functions
 from pipelines.windows import window_function
 
 TIMES = (TimestampType, TimestampNTZType)
@@ -173,7 +174,21 @@ def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline)
 
 
 def _problems(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
-    """The problems of expressions over the rows, all tried at once, one by one only if they do not pass."""
+    """The problems of expressions over the rows."""
+    known = []
+    for one in asked:
+        functions = taken_for_functions(one.sql, rows.columns)
+        known += [] if functions else [one]
+        for name in functions:
+            said = (
+                f"{one.place}: `{one.sql}`: found `{name}`, which is no column, so that Spark takes it for "
+            )
+            yield f"{said}a function that is not the same in a second run; {_columns(rows.columns)}"
+    yield from _analysed(rows, known)
+
+
+def _analysed(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
+    """What Spark says of expressions, all tried at once, one by one only if they do not pass."""
     if not asked:
         return
     try:
@@ -181,7 +196,7 @@ def _problems(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
     except AnalysisException as error:
         if len(asked) > 1:
             for one in asked:
-                yield from _problems(rows, [one])
+                yield from _analysed(rows, [one])
             return
         found = f"{asked[0].place}: `{asked[0].sql}`"
         if isinstance(error, ParseException):

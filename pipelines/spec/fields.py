@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from pipelines.spec.durations import parse_duration, show_duration
+from pipelines.spec.functions import LIKE_COLUMNS
 from pipelines.spec.sql import problems_of
 from pipelines.spec.yaml import Located
 
@@ -97,7 +98,7 @@ class Fields:
         if located is not None and located.value is None and not required:
             self.refuse(located, "found nothing; allowed is a SQL expression", name=name)
         if written is not None and located is not None:
-            for problem in problems_of(written):
+            for problem in problems_of(written, may_be_columns=LIKE_COLUMNS):
                 self.refuse(located, f"`{written}`: {problem}", name=name)
         return written
 
