@@ -68,7 +68,7 @@ def verify(spark: SparkSession, pipeline: Pipeline) -> tuple[str, ...]:
 
     Raises `CorrectTheSpec` where a source cannot be read at all.
     """
-    problems = list(_window_problems(pipeline))
+    problems = list(window_problems(pipeline))
     schemas = {}
     for source in pipeline.sources:
         rows = spark.createDataFrame([], schema_of(spark, source, home=pipeline.home))
@@ -86,7 +86,8 @@ def verify(spark: SparkSession, pipeline: Pipeline) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*problems, *_disagreements(pipeline, schemas)]))
 
 
-def _window_problems(pipeline: Pipeline) -> Iterator[str]:
+def window_problems(pipeline: Pipeline) -> Iterator[str]:
+    """Why custom windows of a pipeline cannot be had; it needs no Spark to tell."""
     for window in pipeline.windows:
         if isinstance(window.shape, Custom):
             try:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import Aggregate, Scalar
+from pipelines.spec.modules import parse_attribute
 from pipelines.spec.yaml import Located
 
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -24,7 +24,6 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 }
 """Every operation with the options that it needs."""
 
-ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 OPTIONAL = {"custom": ("of",)}
 MOST = 2**31 - 1
 """As Spark counts the items of an array."""
@@ -70,7 +69,7 @@ def _read(name: str, located: Located, *, problems: Problems) -> Aggregate | Non
 
 def _operation(name: str, op: str, *, fields: Fields) -> Aggregate | None:
     before = len(fields.problems)
-    of = fields.read(op, _attribute) if op == "custom" else _expression(op, fields)
+    of = _attribute(op, fields) if op == "custom" else _expression(op, fields)
     options: list[tuple[str, Scalar | tuple[Scalar, ...]]] = []
     for option in OPTIONS[op]:
         located = fields.take(option)
@@ -114,10 +113,10 @@ def _quantile(value: object) -> float:
     raise ValueError(f"found `{value}`; allowed are a number from 0 to 1, or several in a list")
 
 
-def _attribute(value: object) -> str:
-    if isinstance(value, str) and ATTRIBUTE.fullmatch(value):
-        return value
-    raise ValueError(f"found `{value}`; allowed is `module:attribute`")
+def _attribute(op: str, fields: Fields) -> str | None:
+    if fields.take(op) is None:
+        fields.refuse(fields.items[op], "found nothing; allowed is `module:attribute`", name=op)
+    return fields.read(op, parse_attribute)
 
 
 def _expression(op: str, fields: Fields) -> str | None:

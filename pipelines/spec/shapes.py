@@ -25,6 +25,7 @@ from pipelines.spec.model import (
     Unaligned,
     Window,
 )
+from pipelines.spec.modules import parse_attribute
 from pipelines.spec.yaml import Located
 
 MODES = ("accumulating", "discarding", "retracting")
@@ -113,7 +114,7 @@ def _global(fields: Fields) -> Shape | None:
 
 
 def _custom(fields: Fields) -> Shape | None:
-    attribute = fields.text("custom", required=True)
+    attribute = fields.read("custom", parse_attribute)
     return Custom(attribute=attribute) if attribute else None
 
 
