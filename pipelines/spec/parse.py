@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from pipelines.errors import CorrectTheSpec
-from pipelines.spec.check import problems_between
+from pipelines.spec.check import name_problems
 from pipelines.spec.durations import parse_instant
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import Panes, Pipeline, Retention, Schedule, Window
@@ -37,7 +37,7 @@ def read_pipeline(located: Located, *, path: Path, home: Path) -> Pipeline:
     document = Fields(located, "", problems=problems)
     pipeline = _pipeline(document, path, home=home, problems=problems)
     document.close()
-    for line, problem in problems_between(pipeline, document):
+    for line, problem in name_problems(document):
         problems.add(line, problem)
     if len(problems):
         raise CorrectTheSpec(path.name, problems.told())

@@ -195,6 +195,54 @@ def test_a_mistake_in_what_sources_share_is_told_once_and_where_it_stands(refuse
     assert disorder.startswith("line 2: source.max_disorder: found `x`")
 
 
+def test_names_are_looked_at_also_where_something_else_is_wrong(refused: Refused) -> None:
+    problems = refused(
+        ("at}", "at, select: {day: now()}, colour: red}"),
+        (COUNT, "window: {top: fare}\n  event_count: {sum: fare, n: 3}"),
+        ("hourly: {tumbling: 1 hour}", "aligned: {sliding: 1 hour}"),
+    )
+    assert [problem for problem in problems if "choose another" in problem] == [
+        "line 2: source.select: `day` is the name of one of Sash's own columns; choose another",
+        "line 5: aggregates: `window` is the name of one of Sash's own columns; choose another",
+        "line 6: aggregates: `event_count` is the name of one of Sash's own columns; choose another",
+        "line 8: windows: `aligned` is what frames shared by windows are called; choose another",
+    ]
+
+
+NAMES_IN_BLOCKS = """\
+name: rides
+source:
+  format: parquet
+  event_time: at
+  select:
+    day: x
+    fine: y
+sources:
+  a: {path: a}
+  b:
+    path: b
+    select:
+      fine: x
+      _b: y
+key:
+  - city
+  - day
+  - City
+aggregates: {rides: count}
+windows: {hourly: {tumbling: 1 hour}}
+"""
+
+
+def test_a_wrong_name_is_told_on_its_own_line_and_once(refused: Refused) -> None:
+    own = "is the name of one of Sash's own columns; choose another"
+    illegal = "cannot be a column of a table"
+    day, b, key, city = refused(text=NAMES_IN_BLOCKS)
+    assert day == f"line 6: source.select: `day` {own}"
+    assert b.startswith(f"line 14: sources.b.select: `_b` {illegal}")
+    assert key == f"line 17: key: `day` {own}"
+    assert city == "line 18: key: the name `City` stands for two columns; rename one"
+
+
 def test_a_key_that_stands_twice_is_refused_with_both_lines(refused: Refused) -> None:
     assert refused(("key: [city]", "key: [city]\nname: other")) == (
         "line 4: `name` stands twice, first on line 1; keep one of them",
