@@ -85,6 +85,11 @@ def taken_for_functions(sql: str, columns: Collection[str]) -> tuple[str, ...]:
     )
 
 
+def names_in(sql: str) -> frozenset[str]:
+    """All that stands in an expression like a name, folded: columns, fields, functions and keywords."""
+    return frozenset(token.name for token in tokens_of(sql) if token.kind in ("word", "quoted"))
+
+
 def _is_bare(place: Place) -> bool:
     """Whether it is a function without parentheses, or a column of that name; no field, and no alias."""
     is_elsewhere = place.is_field or place.near(-1).is_word("as") or place.near(1).is_mark("(", ":")

@@ -55,3 +55,20 @@ def test_who_runs_spark_is_no_column(written: str, spark: SparkSession, tmp_path
         assert f"source `main`: {place}: " in problem
         assert "found `user`, which is no column, so that Spark takes it for a function" in problem
         assert problem.endswith("its columns are player, team, score, t")
+
+
+def test_a_wrong_select_hides_no_other_problem_and_makes_none(spark: SparkSession, tmp_path: Path) -> None:
+    problems = problems_of(
+        spark,
+        tmp_path,
+        ("  event_time: t", "  select: {gain: scroe + 1, rank: score, city: town}\n  event_time: tt"),
+        ("key: [team]", "key: [city, taem]"),
+        ("{distinct: user}", "{sum: gain}"),
+        ("by: score", "by: ranc"),
+    )
+    select_gain, select_city, key, event_time, by = problems
+    assert select_gain.startswith("source `main`: select `gain`: `scroe + 1`: ")
+    assert select_city.startswith("source `main`: select `city`: `town`: ")
+    assert key.startswith("source `main`: key `taem` is no column of it; its columns are ")
+    assert event_time.startswith("source `main`: event_time: `tt`: ")
+    assert by.startswith("source `main`: aggregate `best`: by: `ranc`: ")
