@@ -249,6 +249,12 @@ def test_a_key_that_stands_twice_is_refused_with_both_lines(refused: Refused) ->
     )
 
 
+def test_a_key_that_stands_twice_hides_nothing_else(refused: Refused) -> None:
+    twice, window = refused(("key: [city]", "key: [city]\nname: other"), (WINDOW, "{sliding: 2 hours}"))
+    assert twice.startswith("line 4: `name` stands twice")
+    assert window.startswith("line 8: windows.hourly: `step` is missing")
+
+
 @pytest.mark.parametrize("text", ["", "# nothing\n", "- a\n", "rides\n"])
 def test_a_file_without_a_spec_is_refused(text: str, refused: Refused) -> None:
     assert refused(text=text)
