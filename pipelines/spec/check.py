@@ -15,6 +15,7 @@ from pipelines.spec.yaml import Located
 Problem = tuple[int, str]
 Named = tuple[str, int]
 """A name and its line."""
+ALLOWED = "allowed is a name without blanks and .,;{}()=`, and without _ at its beginning"
 MOST_STEPS = 10_000
 TINY, NEAR = 1 / 200, 5
 """A frame below this part of the longest window is tiny, if every size and step is so many times longer: 7 s
@@ -81,7 +82,7 @@ def _column_names(named: list[Named], section: str) -> Iterator[Problem]:
         elif _is_illegal(name):
             yield (
                 line,
-                f"{section}: `{name}` cannot be a column of a table; allowed are letters, digits and _",
+                f"{section}: `{name}` cannot be a column of a table; {ALLOWED}",
             )
         elif "__" in name and section == "aggregates":
             yield (
@@ -91,7 +92,8 @@ def _column_names(named: list[Named], section: str) -> Iterator[Problem]:
 
 
 def _is_illegal(name: str) -> bool:
-    return not name or name.startswith("_") or any(character in ILLEGAL for character in name)
+    # To Spark a star alone is all columns.
+    return name in ("", "*") or name.startswith("_") or any(character in ILLEGAL for character in name)
 
 
 def _twice(keys: list[Named], aggregates: list[Named]) -> Iterator[Problem]:
@@ -141,7 +143,7 @@ def _selected_names(selected: list[Named], section: str) -> Iterator[Problem]:
         elif _is_illegal(name):
             yield (
                 line,
-                f"{section}: `{name}` cannot be a column of a table; allowed are letters, digits and _",
+                f"{section}: `{name}` cannot be a column of a table; {ALLOWED}",
             )
 
 

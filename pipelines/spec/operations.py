@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipelines.spec.fields import Fields, Problems
+from pipelines.spec.fields import Fields, Problems, kind_of
 from pipelines.spec.model import Aggregate, Scalar
 from pipelines.spec.modules import parse_attribute
 from pipelines.spec.yaml import Located
@@ -33,10 +33,7 @@ WITHOUT_EXPRESSION = ("count",)
 def read_aggregates(document: Fields, problems: Problems) -> tuple[Aggregate, ...]:
     """The aggregates in the order of the spec."""
     section = document.within("aggregates")
-    if not section.items:
-        document.refuse(
-            None, "`aggregates` is missing; allowed is a mapping of names to operations like `{avg: delay}`"
-        )
+    document.refuse_empty("aggregates", "allowed is a mapping of names to operations like `{avg: delay}`")
     found = []
     for name, located in section.items.items():
         section.take(name)
@@ -53,8 +50,9 @@ def _read(name: str, located: Located, *, problems: Problems) -> Aggregate | Non
             return Aggregate(name=name, op=located.value)
         problems.add(located.line, f"{where}: found `{located.value}`; {_allowed(located.value)}")
         return None
-    if not isinstance(located.value, Mapping):
-        problems.add(located.line, f"{where}: allowed is an operation like `count` or `{{avg: delay}}`")
+    if not isinstance(located.value, Mapping) or not located.value:
+        allowed = "allowed is an operation like `count` or `{avg: delay}`"
+        problems.add(located.line, f"{where}: found {kind_of(located)}; {allowed}")
         return None
     fields = Fields(located, where, problems=problems)
     ops = [key for key in located.value if key in OPTIONS]
