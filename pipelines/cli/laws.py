@@ -1,6 +1,6 @@
-"""The laws of a user's own operations, tried before any event: broken ones would break results in silence.
+"""A user's own operations and windows, tried before any event: broken laws would break results in silence.
 
-Loading an operation needs no Spark. Trying its laws does, and the type of the values that it is of.
+Loading them needs no Spark. Trying its laws does, and the type of the values that it is of.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from pipelines.aggregates.options import expression
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest.events import select_columns
 from pipelines.ingest.read import schema_of
+from pipelines.ingest.verify import window_problems
 from pipelines.spec import Aggregate, Pipeline
 from pipelines.stages import Site
 
 
 def unloadable(pipeline: Pipeline) -> tuple[str, ...]:
-    """Why custom operations of a pipeline cannot be had; none where all can."""
+    """Why custom operations and windows of a pipeline cannot be had; none where all can."""
     problems: list[str] = []
     for aggregate in _custom(pipeline):
         try:
             operation_of(aggregate)
         except CorrectTheSpec as refused:
             problems += [f"{refused.where}: {problem}" for problem in refused.problems]
-    return tuple(problems)
+    return (*problems, *window_problems(pipeline))
 
 
 def broken_laws(site: Site) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def validate(arguments: Arguments) -> None:
         site = Site(session_of(arguments), store_of(arguments, pipeline), replace(pipeline, sources=readable))
         problems = (*problems, *(() if problems else broken_laws(site)), *_against_data(site, suite))
     if problems:
-        raise CorrectTheSpec(pipeline.path.name, problems)
+        raise CorrectTheSpec(pipeline.path.name, tuple(dict.fromkeys(problems)))
     for note in notes.values():
         if note is not None:
             print(f"not checked: columns and expressions of {note}")

@@ -6,7 +6,7 @@ allowed. Nothing is read but schemas.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
@@ -34,6 +34,8 @@ from pipelines.ingest.read import UNREADABLE, schema_of
 from pipelines.intervals import Interval
 from pipelines.spec import Custom, PerElement, Pipeline, Source, Unaligned
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
+from pipelines.spec.sql import names_in, taken_for_functions
+from pipelines.spec.tokens import fold
 from pipelines.windows import window_function
 
 TIMES = (TimestampType, TimestampNTZType)
@@ -68,26 +70,31 @@ def verify(spark: SparkSession, pipeline: Pipeline, *, batch: Interval | None = 
 
     `batch`: whose rows tell the columns, if of one. Raises `CorrectTheSpec` where a source cannot be read.
     """
-    problems = list(_window_problems(pipeline))
+    problems = list(window_problems(pipeline))
     schemas = {}
     for source in pipeline.sources:
         columns = schema_of(spark, source, home=pipeline.home, batch=batch)
         rows = spark.createDataFrame([], columns)
-        found = list(_problems(rows, [_selected(source, name, sql=sql) for name, sql in source.select]))
-        if not found:
-            events = select_columns(rows, replace(source, where=None))
-            found += _column_problems(events, source, pipeline=pipeline)
-            found += _problems(events, list(_asked_of_source(source)))
-            # What `select` has given another name is gone by then.
-            kept = events.drop(*set(events.columns).difference(columns_as_read(events, source)))
-            asked = (*_asked_of_aggregates(source, pipeline), *_asked_of_windows(source, pipeline))
-            found += _problems(kept, asked)
-            schemas[source.name] = {it.name: it.dataType.simpleString() for it in kept.schema}
-        problems += found
+        wrong = _wrong_selects(rows, source)
+        # A column of which only the name is known keeps the place of one that cannot be had.
+        select = tuple((name, "NULL" if name in wrong else sql) for name, sql in source.select)
+        known = replace(source, select=select, where=None)
+        events = select_columns(rows, known)
+        # What `select` has given another name is gone after the source's own expressions.
+        kept = events.drop(*set(events.columns).difference(columns_as_read(events, known)))
+        asked = (*_asked_of_aggregates(source, pipeline), *_asked_of_windows(source, pipeline))
+        problems += (problem for told in wrong.values() for problem in told)
+        problems += _column_problems(events, known, pipeline=pipeline)
+        problems += _problems(events, _without(_asked_of_source(source), wrong))
+        problems += _problems(kept, _without(asked, wrong))
+        schemas[source.name] = {
+            it.name: it.dataType.simpleString() for it in kept.schema if it.name not in wrong
+        }
     return tuple(dict.fromkeys([*problems, *_disagreements(pipeline, schemas)]))
 
 
-def _window_problems(pipeline: Pipeline) -> Iterator[str]:
+def window_problems(pipeline: Pipeline) -> Iterator[str]:
+    """Why custom windows of a pipeline cannot be had; it needs no Spark to tell."""
     for window in pipeline.windows:
         if isinstance(window.shape, Custom):
             try:
@@ -96,8 +103,21 @@ def _window_problems(pipeline: Pipeline) -> Iterator[str]:
                 yield from (f"window `{window.name}`: {problem}" for problem in error.problems)
 
 
-def _selected(source: Source, name: str, *, sql: str) -> Asked:
-    return Asked(sql=sql, place=f"source `{source.name}`: select `{name}`")
+def _wrong_selects(rows: DataFrame, source: Source) -> dict[str, list[str]]:
+    """The entries of `select` that cannot be had, by name, with what is wrong with each."""
+    asked = {
+        name: Asked(sql=sql, place=f"source `{source.name}`: select `{name}`") for name, sql in source.select
+    }
+    if not list(_problems(rows, list(asked.values()))):
+        return {}
+    told = {name: list(_problems(rows, [one])) for name, one in asked.items()}
+    return {name: problems for name, problems in told.items() if problems}
+
+
+def _without(asked: Iterable[Asked], wrong: Collection[str]) -> list[Asked]:
+    """The expressions that name none of these columns: of the others nothing can be told yet."""
+    names = {fold(name) for name in wrong}
+    return [one for one in asked if names.isdisjoint(names_in(one.sql))]
 
 
 def _asked_of_source(source: Source) -> Iterator[Asked]:
@@ -175,7 +195,21 @@ def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline)
 
 
 def _problems(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
-    """The problems of expressions over the rows, all tried at once, one by one only if they do not pass."""
+    """The problems of expressions over the rows."""
+    known = []
+    for one in asked:
+        functions = taken_for_functions(one.sql, rows.columns)
+        known += [] if functions else [one]
+        for name in functions:
+            said = (
+                f"{one.place}: `{one.sql}`: found `{name}`, which is no column, so that Spark takes it for "
+            )
+            yield f"{said}a function that is not the same in a second run; {_columns(rows.columns)}"
+    yield from _analysed(rows, known)
+
+
+def _analysed(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
+    """What Spark says of expressions, all tried at once, one by one only if they do not pass."""
     if not asked:
         return
     try:
@@ -183,7 +217,7 @@ def _problems(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
     except AnalysisException as error:
         if len(asked) > 1:
             for one in asked:
-                yield from _problems(rows, [one])
+                yield from _analysed(rows, [one])
             return
         found = f"{asked[0].place}: `{asked[0].sql}`"
         if isinstance(error, ParseException):

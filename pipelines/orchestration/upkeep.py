@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pipelines.spec.yaml import read_yaml
 
 PROOF = frozenset({"aggregates", "windows"})
 """What only a spec has."""
+PROOF_AS_TEXT = re.compile(rb"^(?:aggregates|windows)[ \t]*:", re.MULTILINE)
 
 log = logging.getLogger(__name__)
 
@@ -41,15 +43,17 @@ def upkeep_dag(
 
 def find_specs(folder: str) -> list[str]:
     """The specs of a folder, also such as have mistakes; other YAML files are let be."""
-    return sorted(str(path) for path in Path(folder).glob("*.y*ml") if _may_be_spec(path))
+    files = [path for path in Path(folder).glob("*.y*ml") if path.is_file()]
+    return sorted(str(path) for path in files if _may_be_spec(path))
 
 
 def _may_be_spec(path: Path) -> bool:
     try:
         document = read_yaml(path).value
+        found = isinstance(document, Mapping) and not PROOF.isdisjoint(document)
     except CorrectTheSpec:
-        return True
-    found = isinstance(document, Mapping) and not PROOF.isdisjoint(document)
+        # It has anchors, tags or several documents, as no spec may, or is a spec with a mistake.
+        found = PROOF_AS_TEXT.search(path.read_bytes()) is not None
     if not found:
         log.info("%s has none of %s: it is no spec", path, ", ".join(sorted(PROOF)))
     return found

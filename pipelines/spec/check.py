@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from pipelines.intervals import common_length
@@ -10,8 +10,12 @@ from pipelines.spec.durations import show_duration
 from pipelines.spec.fields import Fields
 from pipelines.spec.model import Cumulate, Global, Pipeline, Sliding
 from pipelines.spec.reserved import GRIDS, ILLEGAL, LATE_EVENT_COLUMNS, RESULT_COLUMNS
+from pipelines.spec.yaml import Located
 
 Problem = tuple[int, str]
+Named = tuple[str, int]
+"""A name and its line."""
+ALLOWED = "allowed is a name without blanks and .,;{}()=`, and without _ at its beginning"
 MOST_STEPS = 10_000
 TINY, NEAR = 1 / 200, 5
 """A frame below this part of the longest window is tiny, if every size and step is so many times longer: 7 s
@@ -33,33 +37,52 @@ def frame_us(pipeline: Pipeline, *, time: Literal["event", "arrival"] = "event")
     return kept if kept is not None and lengths else common_length(lengths)
 
 
-def problems_between(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
-    """The problems that no single section can see, each with its line."""
-    yield from _name_problems(pipeline, document)
-    yield from _window_names(pipeline, document)
-    yield from _part_names(pipeline, document)
-    yield from _selected_names(pipeline, document)
-    columns = [*pipeline.key, *[aggregate.name for aggregate in pipeline.aggregates]]
-    lowered = [name.lower() for name in columns]
-    for name in sorted({name for name in columns if lowered.count(name.lower()) > 1}):
-        section = "aggregates" if name in [aggregate.name for aggregate in pipeline.aggregates] else "key"
-        yield (
-            _line(document, section, name=name),
-            f"{section}: the name `{name}` stands for two columns; rename one",
-        )
+def name_problems(document: Fields) -> Iterator[Problem]:
+    """What is wrong with names, each with its line. They are looked at as they stand in the document, so that
+    none is passed over for something else that is wrong with it.
+    """
+    keys, aggregates = _keys(document), _entries(document.items.get("aggregates"))
+    yield from _column_names(keys, "key")
+    yield from _column_names(aggregates, "aggregates")
+    yield from _twice(keys, aggregates)
+    yield from _part_names(keys, aggregates)
+    yield from _window_names(_entries(document.items.get("windows")))
+    for section, selected in _selects(document):
+        yield from _selected_names(selected, section)
 
 
-def _name_problems(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
-    named = [("key", name) for name in pipeline.key]
-    named += [("aggregates", aggregate.name) for aggregate in pipeline.aggregates]
-    for section, name in named:
-        line = _line(document, section, name=name)
+def _keys(document: Fields) -> list[Named]:
+    located = document.items.get("key")
+    if located is None:
+        return []
+    items = located.value if isinstance(located.value, tuple) else (located,)
+    return [(item.value, item.line) for item in items if isinstance(item.value, str)]
+
+
+def _entries(located: Located | None) -> list[Named]:
+    found = located.value if located is not None and isinstance(located.value, Mapping) else {}
+    return [(name, entry.line) for name, entry in found.items()]
+
+
+def _selects(document: Fields) -> Iterator[tuple[str, list[Named]]]:
+    """What sources select, each by the name of its section: what they share stands there once."""
+    several = document.items.get("sources")
+    sections = {"source": document.items.get("source")}
+    if several is not None and isinstance(several.value, Mapping):
+        sections |= {f"sources.{name}": source for name, source in several.value.items()}
+    for where, source in sections.items():
+        if source is not None and isinstance(source.value, Mapping):
+            yield f"{where}.select", _entries(source.value.get("select"))
+
+
+def _column_names(named: list[Named], section: str) -> Iterator[Problem]:
+    for name, line in named:
         if name.lower() in RESULT_COLUMNS:
             yield line, f"{section}: `{name}` is the name of one of Sash's own columns; choose another"
-        elif not name or name.startswith("_") or any(character in ILLEGAL for character in name):
+        elif _is_illegal(name):
             yield (
                 line,
-                f"{section}: `{name}` cannot be a column of a table; allowed are letters, digits and _",
+                f"{section}: `{name}` cannot be a column of a table; {ALLOWED}",
             )
         elif "__" in name and section == "aggregates":
             yield (
@@ -68,10 +91,34 @@ def _name_problems(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
             )
 
 
-def _window_names(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
+def _is_illegal(name: str) -> bool:
+    # To Spark a star alone is all columns.
+    return name in ("", "*") or name.startswith("_") or any(character in ILLEGAL for character in name)
+
+
+def _twice(keys: list[Named], aggregates: list[Named]) -> Iterator[Problem]:
+    known: set[str] = set()
+    for section, named in (("key", keys), ("aggregates", aggregates)):
+        for name, line in named:
+            if name.lower() in known:
+                yield line, f"{section}: the name `{name}` stands for two columns; rename one"
+            known.add(name.lower())
+
+
+def _part_names(keys: list[Named], aggregates: list[Named]) -> Iterator[Problem]:
+    """Parts stand beside the key as `<aggregate>__<part>`."""
+    for name, line in keys:
+        for aggregate, _ in aggregates:
+            if name.lower().startswith(f"{aggregate.lower()}__"):
+                yield (
+                    line,
+                    f"key: `{name}` is named like a part of the aggregate `{aggregate}`; rename one",
+                )
+
+
+def _window_names(windows: list[Named]) -> Iterator[Problem]:
     first: dict[str, str] = {}
-    for window in pipeline.windows:
-        name, line = window.name, _line(document, "windows", name=window.name)
+    for name, line in windows:
         known = first.setdefault(name.lower(), name)
         if known != name:
             yield (
@@ -84,41 +131,20 @@ def _window_names(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
             yield line, f"windows: found the name `{name}`; allowed are letters, digits and _"
 
 
-def _part_names(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
-    """Parts stand beside the key as `<aggregate>__<part>`."""
-    for aggregate in pipeline.aggregates:
-        for name in pipeline.key:
-            if name.lower().startswith(f"{aggregate.name.lower()}__"):
-                line = _line(document, "key", name=name)
-                yield (
-                    line,
-                    f"key: `{name}` is named like a part of the aggregate `{aggregate.name}`; rename one",
-                )
-
-
-def _selected_names(pipeline: Pipeline, document: Fields) -> Iterator[Problem]:
+def _selected_names(selected: list[Named], section: str) -> Iterator[Problem]:
     """What late events are kept beside cannot be selected, and a name stands for one column."""
-    for source in pipeline.sources:
-        section = "sources" if source.name in _names(document, "sources") else "source"
-        line = _line(document, section, name=source.name)
-        first: dict[str, str] = {}
-        for name, _ in source.select:
-            known = first.setdefault(name.lower(), name)
-            if known != name:
-                yield line, f"select: found `{known}` and `{name}`; allowed is a name once, in whatever case"
-            if name.lower() in LATE_EVENT_COLUMNS:
-                yield line, f"select: `{name}` is the name of one of Sash's own columns; choose another"
-            elif not name or name.startswith("_") or any(character in ILLEGAL for character in name):
-                yield (
-                    line,
-                    f"select: `{name}` cannot be a column of a table; allowed are letters, digits and _",
-                )
-
-
-def _names(document: Fields, section: str) -> frozenset[str]:
-    located = document.items.get(section)
-    named = located.value if located is not None and isinstance(located.value, dict) else {}
-    return frozenset(named)
+    first: dict[str, str] = {}
+    for name, line in selected:
+        known = first.setdefault(name.lower(), name)
+        if known != name:
+            yield line, f"{section}: found `{known}` and `{name}`; allowed is a name once, in whatever case"
+        if name.lower() in LATE_EVENT_COLUMNS:
+            yield line, f"{section}: `{name}` is the name of one of Sash's own columns; choose another"
+        elif _is_illegal(name):
+            yield (
+                line,
+                f"{section}: `{name}` cannot be a column of a table; {ALLOWED}",
+            )
 
 
 def warnings(pipeline: Pipeline) -> tuple[str, ...]:
@@ -158,12 +184,3 @@ def _tiny_frames(pipeline: Pipeline, *, time: Literal["event", "arrival"]) -> It
             f"frames are {show_duration(length_us)} long, tiny beside the shortest size or step of "
             f"{show_duration(min(lengths_us))}: sizes, steps and offsets share no longer divisor"
         )
-
-
-def _line(document: Fields, section: str, *, name: str) -> int:
-    located = document.items.get(section)
-    if located is None:
-        return document.line
-    if isinstance(located.value, dict) and name in located.value:
-        return int(located.value[name].line)
-    return located.line

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from pipelines.spec.durations import parse_duration, show_duration
+from pipelines.spec.functions import LIKE_COLUMNS
 from pipelines.spec.sql import problems_of
 from pipelines.spec.yaml import Located
 
@@ -55,7 +56,7 @@ class Fields:
         if located is not None and isinstance(located.value, Mapping):
             self.items = located.value
         elif located is not None and located.value is not None:
-            self.refuse(located, f"found {_kind(located)}; allowed is a mapping")
+            self.refuse(located, f"found {kind_of(located)}; allowed is a mapping")
 
     def __contains__(self, name: str) -> bool:
         return name in self.items
@@ -84,7 +85,7 @@ class Fields:
             return None
         if isinstance(located.value, str) and located.value.strip():
             return located.value
-        self.refuse(located, f"found {_kind(located)}; allowed is a text", name=name)
+        self.refuse(located, f"found {kind_of(located)}; allowed is a text", name=name)
         return None
 
     def sql(self, name: str, *, required: bool = False) -> str | None:
@@ -97,7 +98,7 @@ class Fields:
         if located is not None and located.value is None and not required:
             self.refuse(located, "found nothing; allowed is a SQL expression", name=name)
         if written is not None and located is not None:
-            for problem in problems_of(written):
+            for problem in problems_of(written, may_be_columns=LIKE_COLUMNS):
                 self.refuse(located, f"`{written}`: {problem}", name=name)
         return written
 
@@ -119,14 +120,14 @@ class Fields:
         located = self.take(name)
         if located is None or located.value in allowed:
             return None if located is None else str(located.value)
-        self.refuse(located, f"found {_kind(located)}; allowed is {' | '.join(allowed)}", name=name)
+        self.refuse(located, f"found {kind_of(located)}; allowed is {' | '.join(allowed)}", name=name)
         return None
 
     def flag(self, name: str) -> bool:
         located = self.take(name)
         if located is None or isinstance(located.value, bool):
             return bool(located is not None and located.value)
-        self.refuse(located, f"found {_kind(located)}; allowed is true or false", name=name)
+        self.refuse(located, f"found {kind_of(located)}; allowed is true or false", name=name)
         return False
 
     def texts(self, name: str) -> tuple[str, ...] | None:
@@ -135,16 +136,24 @@ class Fields:
         if located is None:
             return None
         items = located.value if isinstance(located.value, tuple) else (located,)
-        if all(isinstance(item.value, str) for item in items):
-            return tuple(str(item.value) for item in items)
-        self.refuse(located, f"found {_kind(located)}; allowed is a list of names", name=name)
-        return None
+        others = [item for item in items if not isinstance(item.value, str)]
+        for item in others:
+            self.refuse(item, f"found {kind_of(item)}; allowed is a list of names", name=name)
+        return None if others else tuple(str(item.value) for item in items)
 
     def within(self, name: str) -> Fields:
         """The mapping under a key; an empty one where there is none."""
         located = self.take(name)
         where = self._where(located)
         return Fields(located, f"{where}.{name}" if where else name, problems=self.problems)
+
+    def refuse_empty(self, name: str, allowed: str) -> None:
+        """Refuse that a required mapping is not there, or has nothing in it."""
+        located = self.items.get(name)
+        if located is None or located.value is None:
+            self.refuse(located, f"`{name}` is missing; {allowed}")
+        elif isinstance(located.value, Mapping) and not located.value:
+            self.refuse(located, f"found {kind_of(located)}; {allowed}", name=name)
 
     def close(self) -> None:
         """Refuse every key that was not asked for."""
@@ -163,10 +172,11 @@ def _length(value: object, *, positive: bool, calendar: bool) -> int:
     return length_us
 
 
-def _kind(located: Located) -> str:
+def kind_of(located: Located) -> str:
+    """What was found, in words."""
     value = located.value
     if isinstance(value, Mapping):
-        return "a mapping"
+        return "a mapping" if value else "an empty mapping"
     if isinstance(value, tuple):
-        return "a list"
+        return "a list" if value else "an empty list"
     return "nothing" if value is None else f"`{value}`"

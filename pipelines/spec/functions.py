@@ -194,5 +194,7 @@ WITHOUT_PARENTHESES = frozenset(
         "user",
     ]
 )
-"""Those that Spark also calls where they stand bare."""
+"""Those that Spark also calls where they stand bare, or in backquotes, and no column is so called."""
+LIKE_COLUMNS = frozenset(["session_user", "user"])
+"""Those of them that a column is likely called: only beside the columns can they be told apart."""
 ONLY_WITHOUT_ARGUMENTS = frozenset(["unix_timestamp"])

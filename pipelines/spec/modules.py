@@ -1,10 +1,23 @@
-"""Where the modules of a spec's own operations and windows are found: in its own folder, whoever runs it."""
+"""A spec's own operations and windows: how they are named, and where their modules are found.
+
+In the spec's own folder, whoever runs it.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 
 from pipelines.spec.model import Pipeline
+
+ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def parse_attribute(value: object) -> str:
+    """A name like `module:attribute`. Raises `ValueError` with what was found."""
+    if isinstance(value, str) and ATTRIBUTE.fullmatch(value):
+        return value
+    raise ValueError(f"found `{value}`; allowed is `module:attribute`")
 
 
 def find_modules_beside(pipeline: Pipeline) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from pipelines.spec.fields import Fields, Problems
+from pipelines.spec.fields import Fields, Problems, kind_of
 from pipelines.spec.model import Aggregate, Scalar
+from pipelines.spec.modules import parse_attribute
 from pipelines.spec.yaml import Located
 
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -24,7 +24,6 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 }
 """Every operation with the options that it needs."""
 
-ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 OPTIONAL = {"custom": ("of",)}
 MOST = 2**31 - 1
 """As Spark counts the items of an array."""
@@ -34,10 +33,7 @@ WITHOUT_EXPRESSION = ("count",)
 def read_aggregates(document: Fields, problems: Problems) -> tuple[Aggregate, ...]:
     """The aggregates in the order of the spec."""
     section = document.within("aggregates")
-    if not section.items:
-        document.refuse(
-            None, "`aggregates` is missing; allowed is a mapping of names to operations like `{avg: delay}`"
-        )
+    document.refuse_empty("aggregates", "allowed is a mapping of names to operations like `{avg: delay}`")
     found = []
     for name, located in section.items.items():
         section.take(name)
@@ -54,8 +50,9 @@ def _read(name: str, located: Located, *, problems: Problems) -> Aggregate | Non
             return Aggregate(name=name, op=located.value)
         problems.add(located.line, f"{where}: found `{located.value}`; {_allowed(located.value)}")
         return None
-    if not isinstance(located.value, Mapping):
-        problems.add(located.line, f"{where}: allowed is an operation like `count` or `{{avg: delay}}`")
+    if not isinstance(located.value, Mapping) or not located.value:
+        allowed = "allowed is an operation like `count` or `{avg: delay}`"
+        problems.add(located.line, f"{where}: found {kind_of(located)}; {allowed}")
         return None
     fields = Fields(located, where, problems=problems)
     ops = [key for key in located.value if key in OPTIONS]
@@ -70,7 +67,7 @@ def _read(name: str, located: Located, *, problems: Problems) -> Aggregate | Non
 
 def _operation(name: str, op: str, *, fields: Fields) -> Aggregate | None:
     before = len(fields.problems)
-    of = fields.read(op, _attribute) if op == "custom" else _expression(op, fields)
+    of = _attribute(op, fields) if op == "custom" else _expression(op, fields)
     options: list[tuple[str, Scalar | tuple[Scalar, ...]]] = []
     for option in OPTIONS[op]:
         located = fields.take(option)
@@ -114,10 +111,10 @@ def _quantile(value: object) -> float:
     raise ValueError(f"found `{value}`; allowed are a number from 0 to 1, or several in a list")
 
 
-def _attribute(value: object) -> str:
-    if isinstance(value, str) and ATTRIBUTE.fullmatch(value):
-        return value
-    raise ValueError(f"found `{value}`; allowed is `module:attribute`")
+def _attribute(op: str, fields: Fields) -> str | None:
+    if fields.take(op) is None:
+        fields.refuse(fields.items[op], "found nothing; allowed is `module:attribute`", name=op)
+    return fields.read(op, parse_attribute)
 
 
 def _expression(op: str, fields: Fields) -> str | None:

@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 from pipelines.errors import CorrectTheSpec
-from pipelines.spec.check import problems_between
+from pipelines.spec.check import name_problems
 from pipelines.spec.durations import parse_instant
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import Panes, Pipeline, Retention, Schedule, Window
 from pipelines.spec.operations import read_aggregates
 from pipelines.spec.shapes import read_panes, read_windows
 from pipelines.spec.sources import SourceTimes, read_sources
-from pipelines.spec.yaml import Located, read_yaml
+from pipelines.spec.yaml import read_yaml
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 DAY_US = 86_400_000_000
@@ -28,16 +28,11 @@ def load(path: Path, *, home: Path | None = None) -> Pipeline:
     path = Path(path).absolute()
     told = os.environ.get("SASH_HOME")
     start = home or (Path(told) if told else path.parent.parent)
-    return read_pipeline(read_yaml(path), path=path, home=start.absolute())
-
-
-def read_pipeline(located: Located, *, path: Path, home: Path) -> Pipeline:
-    """The pipeline that a document describes."""
     problems = Problems()
-    document = Fields(located, "", problems=problems)
-    pipeline = _pipeline(document, path, home=home, problems=problems)
+    document = Fields(read_yaml(path, refuse=problems.add), "", problems=problems)
+    pipeline = _pipeline(document, path, home=start.absolute(), problems=problems)
     document.close()
-    for line, problem in problems_between(pipeline, document):
+    for line, problem in name_problems(document):
         problems.add(line, problem)
     if len(problems):
         raise CorrectTheSpec(path.name, problems.told())

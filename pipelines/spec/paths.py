@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from datetime import datetime
+from datetime import MAXYEAR, UTC, datetime
 from pathlib import Path
 
 from pipelines.errors import CorrectTheCall
-from pipelines.intervals import LATEST_US, Interval, floor_to, from_us
-from pipelines.spec.durations import UNITS_US, show_duration
+from pipelines.intervals import LATEST_US, Interval, floor_to, from_us, to_us
+from pipelines.spec.durations import UNITS_US
 from pipelines.spec.model import Pipeline
 
 PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
@@ -26,6 +26,8 @@ STEPS_US = {
     **dict.fromkeys(("S", "T"), SECOND),
 }
 """What can be written of an instant, and how often it changes. Digits only: names have a language."""
+CYCLES_US = {**dict.fromkeys(("H", "R", "T"), DAY), "M": HOUR, "S": MINUTE}
+"""What is written of the time of day, and after how long it begins anew."""
 
 FORMATS = {
     "F": "{0.year:04}-{0.month:02}-{0.day:02}",
@@ -38,6 +40,8 @@ FORMATS = {
     "M": "{0.minute:02}",
     "S": "{0.second:02}",
 }
+YEAR = 12
+"""Months."""
 MOST_PATHS = 10_000
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -54,17 +58,15 @@ def expand_paths(path: str, batch: Interval) -> tuple[str, ...]:
     Raises `CorrectTheCall` where they are too many to be read at once.
     """
     filled = _fill(path, "to", instant=from_us(min(batch.end_us, LATEST_US)))
-    step_us = _step_us(filled)
-    if step_us is None:
-        return (filled,)
-    first_us = floor_to(batch.start_us, step_us)
-    if (batch.end_us - first_us) // step_us > MOST_PATHS:
-        raise CorrectTheCall(
-            f"`{path}` has a value each {show_duration(step_us)}: found more than {MOST_PATHS:,} "
-            f"of them in batch {batch}; take a smaller batch, or a coarser format with a glob behind it"
-        )
-    instants = range(first_us, batch.end_us, step_us)
-    return tuple(dict.fromkeys(_fill(filled, "from", instant=from_us(at_us)) for at_us in instants))
+    found: dict[str, None] = {}
+    for at_us in _instants(filled, batch):
+        found[_fill(filled, "from", instant=from_us(at_us))] = None
+        if len(found) > MOST_PATHS:
+            raise CorrectTheCall(
+                f"`{path}`: found more than {MOST_PATHS:,} values of it in batch {batch}; "
+                "take a smaller batch, or a coarser format with a glob behind it"
+            )
+    return tuple(found)
 
 
 def shares_files(path: str | None, batch: Interval, *, batches: Collection[Interval]) -> bool:
@@ -111,12 +113,43 @@ def path_problems(path: str) -> Iterator[str]:
                 yield f"`{written}`: found `%{directive}`; allowed are {known} and %%"
 
 
-def _step_us(path: str) -> int | None:
-    """The finest step of all `{from:…}`, `None` where there is none."""
+def _instants(path: str, batch: Interval) -> Iterator[int]:
+    """Instants of a batch at which a path has all its values, in order of time, however long the batch is.
+
+    Times of day are gone through for a date that is written as none before it.
+    """
     formats = [found[2] or "" for found in PLACEHOLDER.finditer(path) if found[1] == "from"]
-    names = [name.removeprefix("-") for template in formats for name in DIRECTIVE.findall(template)]
-    steps_us = [STEPS_US[name] for name in names if name in STEPS_US]
-    return min(steps_us, default=DAY) if formats else None
+    names = {name.removeprefix("-") for template in formats for name in DIRECTIVE.findall(template)} - {"%"}
+    end_us = min(batch.end_us, LATEST_US + 1)
+    times = names & CYCLES_US.keys()
+    if not times:
+        yield from _dates(names, batch.start_us, end_us=end_us)
+        return
+    step_us, cycle_us = min(STEPS_US[name] for name in times), max(CYCLES_US[name] for name in times)
+    whole: set[str] = set()
+    for day_us in range(floor_to(batch.start_us, DAY), end_us, DAY):
+        date = _fill(path, "from", instant=from_us(day_us))
+        if date not in whole:
+            first_us = max(floor_to(batch.start_us, step_us), day_us)
+            last_us = min(first_us + cycle_us, day_us + DAY, end_us)
+            yield from range(first_us, last_us, step_us)
+            if last_us == first_us + cycle_us:
+                whole.add(date)
+
+
+def _dates(names: Collection[str], start_us: int, *, end_us: int) -> Iterator[int]:
+    """Where the days begin, or the months or years where the names tell no more, from `start_us` on."""
+    if not {"Y", "y", "m"}.issuperset(names):
+        yield from range(floor_to(start_us, DAY), end_us, DAY)
+        return
+    start, months = from_us(start_us), 1 if "m" in names else YEAR
+    month = YEAR * start.year + (start.month - 1) * (months == 1)
+    while month < YEAR * (MAXYEAR + 1):
+        at_us = to_us(datetime(month // YEAR, month % YEAR + 1, 1, tzinfo=UTC))
+        if at_us >= end_us:
+            return
+        yield at_us
+        month += months
 
 
 def _fill(path: str, which: str, *, instant: datetime) -> str:

@@ -25,6 +25,7 @@ from pipelines.spec.model import (
     Unaligned,
     Window,
 )
+from pipelines.spec.modules import parse_attribute
 from pipelines.spec.yaml import Located
 
 MODES = ("accumulating", "discarding", "retracting")
@@ -36,10 +37,7 @@ def read_windows(
 ) -> tuple[Window, ...]:
     """The window definitions in the order of the spec."""
     section = document.within("windows")
-    if not section.items:
-        document.refuse(
-            None, "`windows` is missing; allowed is a mapping of names to windows like `{tumbling: 1 hour}`"
-        )
+    document.refuse_empty("windows", "allowed is a mapping of names to windows like `{tumbling: 1 hour}`")
     found = []
     for name, located in section.items.items():
         section.take(name)
@@ -102,7 +100,7 @@ def _shape(fields: Fields) -> Shape | None:
             fields.take(kind)
         return None
     if fields.take(kinds[0]) is None:
-        return _refused(fields, kinds[0], text="found nothing; docs/windows.md has what is allowed")
+        return _refused(fields, kinds[0], text=f"found nothing; allowed is {_ALLOWED[kinds[0]]}")
     return _SHAPES[kinds[0]](fields)
 
 
@@ -113,7 +111,7 @@ def _global(fields: Fields) -> Shape | None:
 
 
 def _custom(fields: Fields) -> Shape | None:
-    attribute = fields.text("custom", required=True)
+    attribute = fields.read("custom", parse_attribute)
     return Custom(attribute=attribute) if attribute else None
 
 
@@ -179,6 +177,14 @@ def _positive_number(value: object) -> int:
     raise ValueError(f"found `{value}`; allowed is a whole number above zero")
 
 
+_ALLOWED = {
+    "tumbling": "a length like `1 hour`, or a column that has the length",
+    "sliding": "a length like `2 hours`",
+    "cumulate": "a length like `1 day`",
+    "session": "a gap like `10 minutes`",
+    "global": "true",
+    "custom": "`module:attribute`",
+}
 _SHAPES: dict[str, Callable[[Fields], Shape | None]] = {
     "tumbling": _tumbling,
     "sliding": partial(_stepping, kind="sliding"),

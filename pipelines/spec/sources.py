@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.spec.fields import Fields, Problems
+from pipelines.spec.fields import Fields, Problems, kind_of
 from pipelines.spec.model import EventId, Source
 from pipelines.spec.paths import path_problems
 from pipelines.spec.secret_values import hide
@@ -14,6 +14,7 @@ from pipelines.spec.yaml import Located
 TEXT_FORMATS = ("csv", "json")
 WITHOUT_PATH = ("kafka", "jdbc")
 NAME = "[a-z][a-z0-9_]*"
+NAMED = "allowed is a mapping of names to sources"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ def read_sources(document: Fields, times: SourceTimes, *, problems: Problems) ->
     common = document.take("source")
     several = document.take("sources")
     if several is None and "sources" in document:
-        document.refuse(document.items["sources"], "found nothing; allowed is a mapping of names to sources")
+        document.refuse(document.items["sources"], f"found nothing; {NAMED}", name="sources")
     if several is None:
         if common is None:
             document.refuse(None, "`source` is missing; it is required")
@@ -38,17 +39,18 @@ def read_sources(document: Fields, times: SourceTimes, *, problems: Problems) ->
         return _listed(_read(Fields(common, "source", problems=problems), "main", times=times))
     named = several.value if isinstance(several.value, Mapping) else {}
     if not named:
-        document.refuse(several, "found nothing; allowed is a mapping of names to sources", name="sources")
+        document.refuse(several, f"found {kind_of(several)}; {NAMED}", name="sources")
     shared = common.value if common is not None and isinstance(common.value, Mapping) else {}
     if common is not None and not isinstance(common.value, Mapping):
-        document.refuse(common, "allowed is a mapping", name="source")
+        document.refuse(common, f"found {kind_of(common)}; allowed is a mapping", name="source")
     found: list[Source] = []
     for name, located in named.items():
         if not name.isidentifier() or name.lower() != name:
             document.refuse(located, f"found the name `{name}`; allowed is {NAME}", name="sources")
         own = located.value if isinstance(located.value, Mapping) else {}
         if located.value is not None and not isinstance(located.value, Mapping):
-            document.refuse(located, "allowed is a mapping", name=f"sources.{name}")
+            found_here = f"found {kind_of(located)}; allowed is a mapping"
+            document.refuse(located, found_here, name=f"sources.{name}")
         whole = Located({**shared, **own}, located.line)
         fields = Fields(whole, f"sources.{name}", problems=problems, inherited=shared)
         found.extend(_listed(_read(fields, name, times=times)))
@@ -109,7 +111,8 @@ def _options(fields: Fields) -> tuple[tuple[str, str], ...]:
     options = []
     for name, located in fields.within("options").items.items():
         if isinstance(located.value, Mapping | tuple) or located.value is None:
-            fields.refuse(located, "allowed is a text, a number or true or false", name=f"options.{name}")
+            allowed = "allowed is a text, a number or true or false"
+            fields.refuse(located, f"found {kind_of(located)}; {allowed}", name=f"options.{name}")
             continue
         # Spark knows true and false alone, YAML also `yes` and `on`.
         is_flag = isinstance(located.value, bool)

@@ -8,7 +8,7 @@ which asks Spark whether an expression is deterministic.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -54,8 +54,12 @@ class Place:
         return before is NOTHING or (before.is_mark("(") and not self.near(-2).is_word("trim"))
 
 
-def problems_of(sql: str) -> tuple[str, ...]:
-    """What is refused in an expression, each as `found …; allowed …`; nothing where it is fine."""
+def problems_of(sql: str, *, may_be_columns: Collection[str] = ()) -> tuple[str, ...]:
+    """What is refused in an expression, each as `found …; allowed …`; nothing where it is fine.
+
+    `may_be_columns` are functions called without parentheses that pass: somebody asks
+    `taken_for_functions` about them, who knows the columns.
+    """
     try:
         tokens = tokens_of(sql)
     except ValueError as error:
@@ -63,14 +67,40 @@ def problems_of(sql: str) -> tuple[str, ...]:
     if not tokens:
         return ("found no SQL; allowed is an expression over the row",)
     places = [Place(tokens, index) for index in range(len(tokens))]
-    found = [*_unbalanced(tokens), *(problem for place in places for problem in _problems(place))]
-    return tuple(dict.fromkeys(found))
+    told = (problem for place in places for problem in _problems(place, may_be_columns))
+    return tuple(dict.fromkeys([*_unbalanced(tokens), *told]))
 
 
-def _problems(place: Place) -> Iterator[str]:
+def taken_for_functions(sql: str, columns: Collection[str]) -> tuple[str, ...]:
+    """The names in an expression that Spark takes for functions, as none of the columns is so called.
+
+    Backquotes do not keep it from that.
+    """
+    known = {fold(name) for name in columns}
+    places = [Place(tokens, index) for tokens in [tokens_of(sql)] for index in range(len(tokens))]
+    return tuple(
+        dict.fromkeys(
+            place.token.name for place in places if _is_bare(place) and place.token.name not in known
+        )
+    )
+
+
+def names_in(sql: str) -> frozenset[str]:
+    """All that stands in an expression like a name, folded: columns, fields, functions and keywords."""
+    return frozenset(token.name for token in tokens_of(sql) if token.kind in ("word", "quoted"))
+
+
+def _is_bare(place: Place) -> bool:
+    """Whether it is a function without parentheses, or a column of that name; no field, and no alias."""
+    is_elsewhere = place.is_field or place.near(-1).is_word("as") or place.near(1).is_mark("(", ":")
+    return place.token.name in WITHOUT_PARENTHESES and not is_elsewhere
+
+
+def _problems(place: Place, may_be_columns: Collection[str]) -> Iterator[str]:
     token = place.token
     if token.kind in ("word", "quoted"):
-        yield from _call(place)
+        if token.name not in may_be_columns or place.near(1).is_mark("("):
+            yield from _call(place)
         if not place.is_field:
             yield from _query(place)
     elif token.kind == "text":
@@ -85,9 +115,14 @@ def _query(place: Place) -> Iterator[str]:
     named = after.kind in ("word", "quoted") and not after.is_word(*OPERATOR_WORDS)
     begins = token.is_word("with", "table", "from") and place.is_first and named
     if token.is_word("select", "values") or begins or (token.is_word("using") and after.kind == "text"):
-        yield f"found `{token.written}`; {ROW}: no subqueries (a column of that name stands in backquotes)"
+        yield f"found `{token.written}`; {ROW}: no subqueries ({_as_column(token)})"
     if token.is_word("over") and (place.near(-1).is_mark(")") or place.near(-1).is_word("nulls")):
         yield f"found `{token.written}`, which looks at other rows; {ROW}"
+
+
+def _as_column(token: Token) -> str:
+    # YAML takes no plain text that begins with a backquote.
+    return f'a column of that name is written "`{token.written}`", with both kinds of quotes'
 
 
 def _call(place: Place) -> Iterator[str]:
@@ -95,7 +130,7 @@ def _call(place: Place) -> Iterator[str]:
     token, written = place.token, place.token.written
     if not place.near(1).is_mark("("):
         if token.kind == "word" and token.name in WITHOUT_PARENTHESES and not place.is_field:
-            yield f"found `{written}`, which {WHY[token.name]} (a column of that name stands in backquotes)"
+            yield f"found `{written}`, which {WHY[token.name]} ({_as_column(token)})"
     elif token.is_word("identifier"):
         yield f"found `{written}`, which makes a name of text; {ROW} with its names written out"
     elif token.name in WHY and not _is_harmless(place):

@@ -6,7 +6,7 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
@@ -27,6 +27,9 @@ _OPENING = (
     | tokens.FlowSequenceStartToken
 )
 _CLOSING = tokens.BlockEndToken | tokens.FlowMappingEndToken | tokens.FlowSequenceEndToken
+
+Refuse = Callable[[int, str], None]
+"""Takes a line and what is wrong on it."""
 
 Plain = str | int | float | bool | date | datetime | None
 
@@ -52,8 +55,11 @@ class Located:
         return self.value
 
 
-def read_yaml(path: Path) -> Located:
-    """The document in a file. Raises `CorrectTheSpec` where it cannot be read as data."""
+def read_yaml(path: Path, *, refuse: Refuse | None = None) -> Located:
+    """The document in a file. Raises `CorrectTheSpec` where it cannot be read as data.
+
+    Keys that stand twice are handed to `refuse` where there is one, and the first of them stands.
+    """
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -66,11 +72,11 @@ def read_yaml(path: Path) -> Located:
         line = raw.count(b"\n", 0, error.start) + 1
         problem = f"line {line}: found a byte that is not UTF-8; allowed is text in UTF-8"
         raise CorrectTheSpec(str(path), (problem,)) from error
-    return parse_yaml(text, str(path))
+    return parse_yaml(text, str(path), refuse=refuse)
 
 
-def parse_yaml(text: str, where: str) -> Located:
-    """The document in a text; `where` names it in errors."""
+def parse_yaml(text: str, where: str, *, refuse: Refuse | None = None) -> Located:
+    """The document in a text; `where` names it in errors. `refuse` as in `read_yaml`."""
     try:
         _refuse_more_than_data(text, where)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -80,8 +86,11 @@ def parse_yaml(text: str, where: str) -> Located:
         located = reader.read(node, 0)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise CorrectTheSpec(where, (_told(error),)) from error
-    if reader.problems:
-        raise CorrectTheSpec(where, tuple(reader.problems))
+    if refuse is not None:
+        for line, problem in reader.problems:
+            refuse(line, problem)
+    elif reader.problems:
+        raise CorrectTheSpec(where, tuple(f"line {line}: {problem}" for line, problem in reader.problems))
     return located
 
 
@@ -90,7 +99,7 @@ class _Reader:
     """Makes values of nodes. Keys that stand twice are kept for the end, so that all are told."""
 
     where: str
-    problems: list[str] = field(default_factory=list)
+    problems: list[tuple[int, str]] = field(default_factory=list)
 
     def read(self, node: Node, depth: int) -> Located:
         line = node.start_mark.line + 1
@@ -107,12 +116,11 @@ class _Reader:
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, ScalarNode):
-                self.problems.append(f"line {line}: a key is a plain word; found a list or a mapping")
+                self.problems.append((line, "a key is a plain word; found a list or a mapping"))
             elif key.value in found:
                 first = found[key.value].line
-                self.problems.append(
-                    f"line {line}: `{key.value}` stands twice, first on line {first}; keep one of them"
-                )
+                problem = f"`{key.value}` stands twice, first on line {first}; keep one of them"
+                self.problems.append((line, problem))
             else:
                 item = self.read(value, depth + 1)
                 found[key.value] = Located(item.value, line, item.written)

@@ -167,6 +167,21 @@ def test_a_custom_operation_that_is_not_there_is_told_without_data(place: Place)
     assert "has no attribute 'NOTHING'; allowed is `module:attribute`" in said.err
 
 
+def test_a_custom_window_that_is_not_there_is_told_without_data(place: Place):
+    place.write_spec(("{tumbling: 1 hour}", "{custom: 'tests.windows.gone:NOTHING'}"))
+    said = place.sash("validate")
+    assert said.code == 2
+    assert "window `hourly`: " in said.err and "tests.windows.gone:NOTHING" in said.err
+
+
+def test_a_custom_window_that_is_not_there_is_told_once(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    place.write_spec(("{tumbling: 1 hour}", "{custom: 'tests.windows.gone:NOTHING'}"))
+    said = place.sash("validate")
+    assert said.code == 2
+    assert said.err.count("window `hourly`: ") == 1
+
+
 def test_a_column_that_no_table_can_have_is_to_be_renamed(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
     file = place.home / "data" / "rides" / "part-0.parquet"

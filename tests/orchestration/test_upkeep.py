@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pipelines.orchestration.upkeep import find_specs, maintain, upkeep_dag
 from tests.cli.conftest import Place, day, place
 
@@ -16,3 +18,24 @@ def test_it_goes_through_every_spec_of_a_folder(place: Place) -> None:
     (place.spec.parent / "dbt_project.yml").write_text("name: other\nmodels: {}\n")
     assert find_specs(str(place.spec.parent)) == [str(place.spec)]
     assert maintain(str(place.spec), place.store) == {"runs": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "default: &default {retries: 1}\nmine:\n  <<: *default\n",
+        "services:\n  db: {command: !reset null}\n",
+        "kind: Service\n---\nkind: Pod\n  windows: 1\n",
+        "name: Z\xfcrich\n",
+    ],
+)
+def test_yaml_that_sash_does_not_read_is_let_be(text: str, place: Place) -> None:
+    (place.spec.parent / "other.yml").write_bytes(text.encode("latin-1"))
+    (place.spec.parent / "folder.yml").mkdir()
+    assert find_specs(str(place.spec.parent)) == [str(place.spec)]
+
+
+@pytest.mark.parametrize(("old", "new"), [("key: [city]", "key: [city"), ("name: rides", "name: &it rides")])
+def test_a_spec_that_is_no_yaml_is_still_one(old: str, new: str, place: Place) -> None:
+    place.write_spec((old, new))
+    assert find_specs(str(place.spec.parent)) == [str(place.spec)]

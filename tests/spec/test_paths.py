@@ -49,6 +49,33 @@ def test_more_paths_than_can_be_read_at_once_are_refused() -> None:
         expand_paths("{from:%H%M%S}", batch("2013-01-01", "2013-01-02"))
 
 
+@pytest.mark.parametrize(
+    ("path", "many"),
+    [
+        ("{from:%Y}", 30),
+        ("{from:%Y%%}", 30),
+        ("{from:%Y-%m}", 360),
+        ("{from:%m}", 12),
+        ("{from:%H}", 24),
+        ("{from:%S}", 60),
+        ("{from:%d}/{from:%S}", 31 * 60),
+        ("{from:%m-%d}/{from:%H}", 366 * 24),
+    ],
+)
+def test_of_a_long_batch_only_values_count_that_differ(path: str, many: int) -> None:
+    assert len(expand_paths(path, batch("1990-01-01", "2020-01-01"))) == many
+
+
+def test_all_years_that_there_are_can_be_read_at_once() -> None:
+    years = expand_paths("{from:%Y}", batch("0001-06-01", "9999-12-31T23:59:59"))
+    assert (years[0], years[-1], len(years)) == ("0001", "9999", 9999)
+
+
+def test_what_a_day_that_was_begun_late_lacks_comes_from_a_later_one() -> None:
+    paths = expand_paths("{from:%H}", batch("2013-01-01T22:30", "2013-01-05"))
+    assert paths == ("22", "23", *(f"{hour:02}" for hour in range(22)))
+
+
 @pytest.mark.parametrize("path", ["data", "*.{csv,tsv}", "{from:%Y-%m-%d}/{to:%H}", "{from:%-d of 100%%}"])
 def test_a_path_with_known_formats_has_no_problem(path: str) -> None:
     assert list(path_problems(path)) == []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
-from pipelines.spec.sql import problems_of
+from pipelines.spec.functions import LIKE_COLUMNS
+from pipelines.spec.sql import problems_of, taken_for_functions
 from pipelines.spec.tokens import tokens_of
 
 FINE = [
@@ -122,6 +124,44 @@ def test_a_query_is_refused(sql: str) -> None:
 @pytest.mark.parametrize("sql", NOT_THE_SAME)
 def test_what_is_not_the_same_in_a_second_run_is_refused(sql: str) -> None:
     assert any("is not the same in a second run" in problem for problem in problems_of(sql))
+
+
+@pytest.mark.parametrize("sql", ["user", "Session_User", "user <> 'bot'"])
+def test_a_name_that_a_column_may_have_passes_where_columns_are_looked_at(sql: str) -> None:
+    assert problems_of(sql, may_be_columns=LIKE_COLUMNS) == ()
+
+
+@pytest.mark.parametrize(
+    "sql", ["user()", "`user` ()", "current_user", "current_date", "a + current_timestamp"]
+)
+def test_a_call_and_what_no_column_is_called_pass_nowhere(sql: str) -> None:
+    assert problems_of(sql, may_be_columns=LIKE_COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("user <> 'bot'", ("user",)),
+        ("`USER` <> `current_date`", ("user", "current_date")),
+        ("user() || session_user", ("session_user",)),
+        ("team.user || user.name || 'user'", ()),
+        ("struct(team AS user)", ()),
+        ("CAST(team AS struct<user: string>)", ()),
+        ("TEAM", ()),
+    ],
+)
+def test_spark_takes_a_name_without_a_column_for_a_function_also_in_backquotes(
+    sql: str, names: tuple[str, ...]
+) -> None:
+    assert taken_for_functions(sql, ["team"]) == names
+    assert taken_for_functions(sql, ["Team", "User", "SESSION_USER", "current_date"]) == ()
+
+
+@pytest.mark.parametrize("sql", ["current_date", "values"])
+def test_how_a_column_of_a_refused_name_is_written_is_told_as_yaml_reads_it(sql: str) -> None:
+    (problem,) = problems_of(sql)
+    hint = problem.split("is written ")[1].split(",")[0]
+    assert yaml.safe_load(f"substream: {hint}") == {"substream": f"`{sql}`"}
 
 
 @pytest.mark.parametrize(

@@ -15,22 +15,28 @@ TOP: list[tuple[str, str, str, str]] = [
     ("name: rides", "name: Rides!", "line 1: ", "allowed is [a-z][a-z0-9_]*"),
     ("name: rides\n", "", "line 1: ", "`name` is missing"),
     ("key: [city]", "key: {city: 1}", "line 3: ", "allowed is a list of names"),
+    ("key: [city]", "key: [city,\n  5]", "line 4: ", "key: found `5`; allowed is a list of names"),
     ("key: [city]\n", "", "", "`key` is missing"),
     ("key: [city]", "key:", "", "`key` is missing"),
     ("key: [city]", "key: [city]\nschedule: {start: }", "line 4: ", "`start` is missing"),
-    (WINDOW, "{tumbling: }", "", "found nothing"),
+    (WINDOW, "{tumbling: }", "", "found nothing; allowed is a length like `1 hour`, or a column"),
     (WINDOW, "{tumbling: P1M}", "", "months and years have no fixed length"),
     (WINDOW, "{tumbling: P1Y}", "", "months and years have no fixed length"),
     ("rides: count", "rides: {count: '*', where: }", "", "allowed is a SQL expression"),
     ("path: data/rides", "path: ", "", "`path` is missing"),
-    ("key: [city]", "key: [city]\nsources:", "line 4: ", "allowed is a mapping of names to sources"),
+    (
+        "key: [city]",
+        "key: [city]\nsources:",
+        "line 4: sources: found nothing; ",
+        "allowed is a mapping of names to sources",
+    ),
     (
         SOURCE,
-        "source: rides\nsources: {a: {format: parquet, path: a, event_time: at}}",
-        "",
-        "allowed is a mapping",
+        "source: 5\nsources: {a: {format: parquet, path: a, event_time: at}}",
+        "line 2: source: ",
+        "found `5`; allowed is a mapping",
     ),
-    (WINDOW, "{session: null}", "", "found nothing"),
+    (WINDOW, "{session: null}", "", "found nothing; allowed is a gap like `10 minutes`"),
     (WINDOW, "{sliding: 2 hours, step: }", "", "`step` is missing"),
     (WINDOW, "{tumbling: 1 hour, panes: {early: {rows: }}}", "", "each batch | {every: <duration>}"),
     (
@@ -86,7 +92,7 @@ SOURCES: list[tuple[str, str, str, str]] = [
         "event_time: at",
         "event_time: at, options: {a: [b]}",
         "line 2: ",
-        "source.options.a: allowed is a text",
+        "source.options.a: found a list; allowed is a text",
     ),
     ("event_time: at", "event_time: at, max_disorder: x", "line 2: ", "source.max_disorder: found `x`"),
     (
@@ -98,14 +104,24 @@ SOURCES: list[tuple[str, str, str, str]] = [
     ("event_time: at", "event_time: at, select: {a: x, A: y}", "line 2: ", "found `a` and `A`"),
     ("event_time: at", "event_time: at, select: {_a: x}", "line 2: ", "cannot be a column"),
     ("event_time: at", "event_time: at, event_id: {within: 1 day}", "line 2: ", "`of` is missing"),
-    (SOURCE, SOURCE + "\nsources: {}", "line 3: ", "allowed is a mapping of names to sources"),
+    (SOURCE, SOURCE + "\nsources: {}", "line 3: ", "found an empty mapping; allowed is a mapping of names"),
+    (SOURCE, SOURCE + "\nsources: 5", "line 3: ", "sources: found `5`; allowed is a mapping of names"),
+    (SOURCE, SOURCE + "\nsources: [a]", "line 3: ", "sources: found a list; allowed is a mapping of names"),
+    (SOURCE, SOURCE + "\nsources: {a: [1]}", "line 3: ", "sources.a: found a list; allowed is a mapping"),
+    ("at}", "at, options: {a: }}", "line 2: ", "source.options.a: found nothing; allowed is a text"),
+    ("at}", "at, options: {a: {b: c}}}", "line 2: ", "source.options.a: found a mapping; allowed is a text"),
     (SOURCE, SOURCE + "\nsources: {EWR: {path: x}}", "line 3: ", "found the name `EWR`"),
     (SOURCE, SOURCE + "\nsources: {ewr: {pth: x}}", "line 3: ", "did you mean `path`?"),
 ]
 AGGREGATES: list[tuple[str, str, str, str]] = [
     (COUNT, "rides: cuont", "line 5: ", "operations are count, sum"),
     (COUNT, "rides: sum", "line 5: ", "write `{sum: <expression>}`"),
-    (COUNT, "rides: [sum]", "line 5: ", "allowed is an operation like `count`"),
+    (COUNT, "rides: [sum]", "line 5: ", "found a list; allowed is an operation like `count`"),
+    (COUNT, "rides: {}", "line 5: ", "found an empty mapping; allowed is an operation like `count`"),
+    (COUNT, "rides: 5", "line 5: ", "found `5`; allowed is an operation like `count`"),
+    (COUNT, "rides:", "line 5: ", "found nothing; allowed is an operation like `count`"),
+    ("aggregates:\n  rides: count", "aggregates: {}", "line 4: ", "aggregates: found an empty mapping"),
+    (COUNT, "'*': count", "line 5: ", "cannot be a column"),
     (
         COUNT,
         "rides: {summe: fare}",
@@ -124,6 +140,12 @@ AGGREGATES: list[tuple[str, str, str, str]] = [
     (COUNT, "rides: {approx_quantile: fare, q: 1.5}", "line 5: ", "a number from 0 to 1"),
     (COUNT, "rides: {approx_quantile: fare, q: []}", "line 5: ", "a number from 0 to 1"),
     (COUNT, "rides: {custom: mine, of: fare}", "line 5: ", "allowed is `module:attribute`"),
+    (
+        COUNT,
+        "rides: {custom: , of: fare}",
+        "line 5: ",
+        "custom: found nothing; allowed is `module:attribute`",
+    ),
     (COUNT, "event_count: count", "line 5: ", "one of Sash's own columns"),
     (COUNT, "Pane_Index: count", "line 5: ", "one of Sash's own columns"),
     (COUNT, "city: count", "line 5: ", "stands for two columns"),
@@ -150,12 +172,19 @@ WINDOWS: list[tuple[str, str, str, str]] = [
     (WINDOW, "{tumbling: 1 hour, unaligned: true, offset: 1 min}", "line 7: ", "beside `unaligned`"),
     (WINDOW, "{tumbling: 1 hour, step: 1 hour}", "line 7: ", "found the unknown key `step`"),
     (WINDOW, "{tumbling: 1 hour, time: processing}", "line 7: ", "allowed is event | arrival"),
+    (WINDOW, "{custom: nomod}", "line 7: ", "found `nomod`; allowed is `module:attribute`"),
+    (WINDOW, "{custom: [a:b]}", "line 7: ", "allowed is `module:attribute`"),
     (WINDOW, "{global: false}", "line 7: ", "found false; allowed is true"),
     ("hourly:", "aligned:", "line 7: ", "what frames shared by windows are called"),
     ("hourly:", "by hour:", "line 7: ", "allowed are letters, digits and _"),
     ("hourly:", "Hourly: {tumbling: 2 hours}\n  hourly:", "line 8: ", "found `Hourly` and `hourly`"),
     ("  hourly: {tumbling: 1 hour}\n", "", "", "`windows` is missing"),
 ]
+OTHER = {
+    "aggregates": [("key: [city]", f"key: [city]\nwindows: {{hourly: {WINDOW}}}")],
+    "windows": [],
+}
+"""What is lost by cutting a spec at a section."""
 
 
 @pytest.mark.parametrize(("old", "new", "line", "told"), [*TOP, *SOURCES, *AGGREGATES, *WINDOWS])
@@ -187,10 +216,70 @@ def test_a_mistake_in_what_sources_share_is_told_once_and_where_it_stands(refuse
     assert disorder.startswith("line 2: source.max_disorder: found `x`")
 
 
+def test_names_are_looked_at_also_where_something_else_is_wrong(refused: Refused) -> None:
+    problems = refused(
+        ("at}", "at, select: {day: now()}, colour: red}"),
+        (COUNT, "window: {top: fare}\n  event_count: {sum: fare, n: 3}"),
+        ("hourly: {tumbling: 1 hour}", "aligned: {sliding: 1 hour}"),
+    )
+    assert [problem for problem in problems if "choose another" in problem] == [
+        "line 2: source.select: `day` is the name of one of Sash's own columns; choose another",
+        "line 5: aggregates: `window` is the name of one of Sash's own columns; choose another",
+        "line 6: aggregates: `event_count` is the name of one of Sash's own columns; choose another",
+        "line 8: windows: `aligned` is what frames shared by windows are called; choose another",
+    ]
+
+
+@pytest.mark.parametrize("section", ["aggregates", "windows"])
+def test_a_section_that_is_no_mapping_is_not_missing_too(section: str, refused: Refused) -> None:
+    (problem,) = refused((SPEC[SPEC.index(f"{section}:") :], f"{section}: 5\n"), *OTHER[section])
+    assert problem.endswith(f"{section}: found `5`; allowed is a mapping")
+
+
+NAMES_IN_BLOCKS = """\
+name: rides
+source:
+  format: parquet
+  event_time: at
+  select:
+    day: x
+    fine: y
+sources:
+  a: {path: a}
+  b:
+    path: b
+    select:
+      fine: x
+      _b: y
+key:
+  - city
+  - day
+  - City
+aggregates: {rides: count}
+windows: {hourly: {tumbling: 1 hour}}
+"""
+
+
+def test_a_wrong_name_is_told_on_its_own_line_and_once(refused: Refused) -> None:
+    own = "is the name of one of Sash's own columns; choose another"
+    illegal = "cannot be a column of a table"
+    day, b, key, city = refused(text=NAMES_IN_BLOCKS)
+    assert day == f"line 6: source.select: `day` {own}"
+    assert b.startswith(f"line 14: sources.b.select: `_b` {illegal}")
+    assert key == f"line 17: key: `day` {own}"
+    assert city == "line 18: key: the name `City` stands for two columns; rename one"
+
+
 def test_a_key_that_stands_twice_is_refused_with_both_lines(refused: Refused) -> None:
     assert refused(("key: [city]", "key: [city]\nname: other")) == (
         "line 4: `name` stands twice, first on line 1; keep one of them",
     )
+
+
+def test_a_key_that_stands_twice_hides_nothing_else(refused: Refused) -> None:
+    twice, window = refused(("key: [city]", "key: [city]\nname: other"), (WINDOW, "{sliding: 2 hours}"))
+    assert twice.startswith("line 4: `name` stands twice")
+    assert window.startswith("line 8: windows.hourly: `step` is missing")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "- a\n", "rides\n"])

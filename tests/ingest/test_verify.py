@@ -1,0 +1,74 @@
+"""Expressions of a spec against the columns that its sources have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.ingest import verify
+from pipelines.spec import load
+
+pytestmark = pytest.mark.spark
+
+SPEC = """\
+name: scores
+source:
+  format: csv
+  path: data/scores.csv
+  schema: "user STRING, team STRING, score BIGINT, t TIMESTAMP"
+  where: "user <> 'bot'"
+  event_time: t
+  substream: user
+key: [team]
+aggregates:
+  users: {distinct: user}
+  best: {max_by: user, by: score}
+windows:
+  hourly: {tumbling: 1 hour}
+"""
+
+
+def problems_of(spark: SparkSession, folder: Path, *changes: tuple[str, str]) -> tuple[str, ...]:
+    """What is wrong with the spec after each `old` in it was replaced by `new`."""
+    text = SPEC
+    for old, new in changes:
+        assert old in text, f"the spec has no {old!r}"
+        text = text.replace(old, new)
+    path = folder / "scores.yml"
+    path.write_text(text)
+    return verify(spark, load(path))
+
+
+def test_a_column_may_be_called_as_spark_calls_who_runs_it(spark: SparkSession, tmp_path: Path) -> None:
+    assert problems_of(spark, tmp_path) == ()
+
+
+@pytest.mark.parametrize("written", ["user", '"`user`"'])
+def test_who_runs_spark_is_no_column(written: str, spark: SparkSession, tmp_path: Path) -> None:
+    changes = ("user STRING", "player STRING"), ("{distinct: user}", f"{{distinct: {written}}}")
+    problems = problems_of(spark, tmp_path, *changes)
+    places = ("where", "substream", "aggregate `users`: distinct", "aggregate `best`: max_by")
+    assert len(problems) == len(places)
+    for place, problem in zip(places, problems, strict=True):
+        assert f"source `main`: {place}: " in problem
+        assert "found `user`, which is no column, so that Spark takes it for a function" in problem
+        assert problem.endswith("its columns are player, team, score, t")
+
+
+def test_a_wrong_select_hides_no_other_problem_and_makes_none(spark: SparkSession, tmp_path: Path) -> None:
+    problems = problems_of(
+        spark,
+        tmp_path,
+        ("  event_time: t", "  select: {gain: scroe + 1, rank: score, city: town}\n  event_time: tt"),
+        ("key: [team]", "key: [city, taem]"),
+        ("{distinct: user}", "{sum: gain}"),
+        ("by: score", "by: ranc"),
+    )
+    select_gain, select_city, key, event_time, by = problems
+    assert select_gain.startswith("source `main`: select `gain`: `scroe + 1`: ")
+    assert select_city.startswith("source `main`: select `city`: `town`: ")
+    assert key.startswith("source `main`: key `taem` is no column of it; its columns are ")
+    assert event_time.startswith("source `main`: event_time: `tt`: ")
+    assert by.startswith("source `main`: aggregate `best`: by: `ranc`: ")
