@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections.abc import Iterator
@@ -36,6 +37,8 @@ def spark() -> Iterator[SparkSession]:
 def pytest_configure() -> None:
     """Let tests send Ctrl-C: a process that was begun in the background ignores it, and hands that on."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # It tells of each connection that it closes, also when there is nowhere left to write.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -43,6 +43,12 @@ class Publication:
         """Whether a window is of a definition that is new over old frames."""
         return F.col("window").isin(list(self.new_windows)) if self.new_windows else F.lit(False)
 
+    def is_kept(self) -> Column:
+        """Whether retention has surely not let go of a window's events."""
+        if self.kept_from_us is None:
+            return F.lit(True)
+        return F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US)) > F.lit(self.kept_from_us)
+
     def has_closed(self, window: Window) -> Column:
         """Whether a window of a definition had closed before the batch, and takes events all the same."""
         closed_us = self.taking_late.get(window.name)

@@ -259,12 +259,9 @@ def test_windows_may_be_as_long_as_an_interval_of_the_event(place: Place, spark:
     place.write_rides(RIDES)
     assert place.sash("run", *FIRST).code == 0
     assert place.sash("run", *SECOND).code == 0
-    (late,) = DeltaTable(table_path(place.store, "rides", table="late_events")).to_pyarrow_table().to_pylist()
-    assert (late["window"], late["fare"], late["length"]) == (
-        "hourly",
-        40.0,
-        "INTERVAL '0 18:00:00' DAY TO SECOND",
-    )
+    rows = DeltaTable(table_path(place.store, "rides", table="late_events")).to_pyarrow_table().to_pylist()
+    (late,) = [row for row in rows if row["window"] == "hourly"]
+    assert (late["fare"], late["length"]) == (40.0, "INTERVAL '0 18:00:00' DAY TO SECOND")
     plan = place.sash("plan", "--from", "2024-01-03", "--to", "2024-01-04")
     assert (plan.code, plan.err) == (0, "")
     place.spec.write_text(place.spec.read_text().replace("{avg: fare}", "{max: arrived - at}"))
