@@ -51,7 +51,7 @@ def _broken(site: Site, aggregate: Aggregate) -> list[str]:
     try:
         (kept,) = laws_kept(site.spark, aggregate, kind=kind).collect()
     except Exception as error:  # noqa: BLE001  # its functions are the user's, and may raise anything
-        said = str(error).splitlines()[0] if isinstance(error, PySparkException) else repr(error)
+        said = str(error).strip().splitlines()[0] if isinstance(error, PySparkException) else repr(error)
         return [f"{place} fails on sample events of type {kind.simpleString().upper()}: {said}"]
     broken = [law for law, is_kept in kept.asDict().items() if not is_kept]
     if not broken:

@@ -156,7 +156,7 @@ def _declared(source: Source) -> StructType:
     try:
         declared = _as_stored(DataType.fromDDL(str(source.schema)))
     except (AnalysisException, ValueError) as error:
-        raise _no_schema(source, str(error).splitlines()[0]) from error
+        raise _no_schema(source, str(error).strip().splitlines()[0]) from error
     if not isinstance(declared, StructType):
         raise _no_schema(source, f"found {declared.simpleString().upper()} without a name")
     return declared
@@ -239,7 +239,7 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
             rows = reader.load(list(paths)) if paths else reader.load()
         found = rows.columns
     except (AnalysisException, IllegalArgumentException) as error:
-        problem = f"cannot be read as {source.format}: {str(error).splitlines()[0]}"
+        problem = f"cannot be read as {source.format}: {str(error).strip().splitlines()[0]}"
         raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
     # Names of folders become columns that nobody declared.
     more = [] if declared is None else [name for name in found if name not in declared.names]

@@ -274,7 +274,7 @@ def _columns(names: list[str]) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].strip().removesuffix(".")
+    return str(error).strip().splitlines()[0].removesuffix(".")
 
 
 def check(spark: SparkSession, pipeline: Pipeline, *, batch: Interval) -> None:

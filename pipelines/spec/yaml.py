@@ -161,5 +161,5 @@ def _refuse_more_than_data(text: str, where: str) -> None:
 
 def _told(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
-    what = getattr(error, "problem", None) or str(error).splitlines()[0]
+    what = getattr(error, "problem", None) or str(error).strip().splitlines()[0]
     return f"line {mark.line + 1}: not YAML: {what}" if mark is not None else f"not YAML: {what}"

@@ -230,7 +230,7 @@ def _marked(work: Work) -> Iterator[None]:
         raise
     except AnalysisException as error:
         mark(work.tables, work.run, status="failed")
-        raise CorrectTheSpec(work.pipeline.path.name, (str(error).splitlines()[0],)) from error
+        raise CorrectTheSpec(work.pipeline.path.name, (str(error).strip().splitlines()[0],)) from error
     except Exception as error:
         mark(work.tables, work.run, status="failed")
         problem = wrong_value(error)
