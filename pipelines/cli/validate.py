@@ -70,7 +70,8 @@ def _against_data(site: Site, suite: Suite) -> tuple[str, ...]:
     if problems:
         return problems
     try:
-        return unfit(site, suite, shapes=shapes_of(site)) if suite.expectations else ()
+        shapes = shapes_of(site)
+        return unfit(site, suite, shapes=shapes) if suite.expectations else ()
     except CorrectTheSpec as refused:
         return refused.problems
 

@@ -1,4 +1,5 @@
-"""Values that an expression of the spec cannot bear, told so that its reader knows which and what to do.
+"""Values that an expression of the spec, or a function of the user's, cannot bear, told so that its reader
+knows which and what to do.
 
 Spark stops the whole batch for one of them, and the same rows stop it again.
 """
@@ -7,10 +8,14 @@ from __future__ import annotations
 
 import re
 
+from pyspark.errors import PythonException
+
 DATA_EXCEPTION = re.compile(r"\[(?!DELTA_)[A-Z0-9_.]+\] .*SQLSTATE: 22\w{3}")
 """How Spark words what the SQL standard calls a data exception, in its first line."""
 EXPRESSION = re.compile(r"^== SQL .*==\n(.+?)\n *\^", re.MULTILINE | re.DOTALL)
 BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error\.")
+RAISED = re.compile(r"^Traceback .*\n(?: .*\n)+(\S.*)$", re.MULTILINE)
+"""The line after a traceback: what a function of the user's raised."""
 ADVICE = (
     "let such a value be null, with `try_cast`, `try_to_timestamp` or `nullif(…, 0)` (a rule about nulls can "
     "then quarantine its row), sum decimals where a sum overflows, or mend the data"
@@ -20,6 +25,9 @@ ADVICE = (
 def wrong_value(error: Exception) -> str | None:
     """The problem, if the error is about a value of the data: the expression, what was found, what to do."""
     told = str(error)
+    raised = RAISED.findall(told) if isinstance(error, PythonException) else []
+    if raised:
+        return f"a custom function fails: {raised[-1]}; mend it, or the data"
     found = DATA_EXCEPTION.match(told)
     if found is None:
         return None

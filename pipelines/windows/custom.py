@@ -169,11 +169,12 @@ def _beside(module: ModuleType) -> list[ModuleType]:
 
 
 def _checked(start_us: int, end_us: int) -> Interval:
-    if EARLIEST_US <= start_us < end_us <= LATEST_US:
+    # As of other windows, an end may lie behind all events that there can be.
+    if EARLIEST_US <= start_us <= LATEST_US and start_us < end_us <= 2 * LATEST_US:
         return start_us, end_us
     raise ValueError(
-        f"a window function assigned [{start_us}, {end_us}); allowed is a start before its end, "
-        "both in microseconds of the years 1 to 9999"
+        f"a window function assigned [{start_us}, {end_us}); allowed is a start of the years 1 to 9999 "
+        "before its end, both in microseconds"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import PythonException
 
 from pipelines.stages.wrong_values import ADVICE, wrong_value
 
@@ -25,6 +26,14 @@ def test_a_value_is_told_with_the_expression_that_cannot_bear_it() -> None:
 def test_nobody_is_advised_to_let_values_wrap() -> None:
     found = "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"
     assert wrong_value(ValueError(OVERFLOW)) == f"an expression fails on a value: {found}; {ADVICE}"
+
+
+def test_what_a_custom_function_raises_is_told_in_its_own_words() -> None:
+    raised = PythonException(
+        "\n  An exception was thrown from the Python worker.\nTraceback (most recent call last):\n"
+        '  File "calendar.py", line 7, in assign\n    raise ValueError(\nValueError: no such day\n'
+    )
+    assert wrong_value(raised) == "a custom function fails: ValueError: no such day; mend it, or the data"
 
 
 @pytest.mark.parametrize(
