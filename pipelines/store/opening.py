@@ -66,7 +66,8 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     pending = unfinished(rows)
     _refuse_while_busy(batch, pending)
     same = [row for row in published if row.batch == batch]
-    overlapping = [row.batch for row in published if row.batch != batch and row.batch.overlaps(batch)]
+    others = dict.fromkeys(row.batch for row in published if row.batch != batch)
+    overlapping = [other for other in others if other.overlaps(batch)]
     # That an unfinished one may take the place of others was said when it was opened.
     _refuse_overlap(batch, overlapping, replace=replace or pending is not None)
     before = [row for row in published if row.batch.end_us <= batch.start_us]
