@@ -34,7 +34,8 @@ def validate(arguments: Arguments) -> None:
     readable = tuple(source for source in pipeline.sources if notes[source.name] is None)
     if readable:
         site = Site(session_of(arguments), store_of(arguments, pipeline), replace(pipeline, sources=readable))
-        problems = (*problems, *(() if problems else broken_laws(site)), *_against_data(site, suite))
+        broken = () if problems else broken_laws(site)
+        problems = (*problems, *broken, *_against_data(site, suite, has_states=not broken))
     if problems:
         raise CorrectTheSpec(pipeline.path.name, tuple(dict.fromkeys(problems)))
     for note in notes.values():
@@ -64,10 +65,12 @@ def _suite(pipeline: Pipeline) -> tuple[Suite, tuple[str, ...]]:
     return suite, _of_suite(suite, unknown_names(suite)) if suite.expectations else ()
 
 
-def _against_data(site: Site, suite: Suite) -> tuple[str, ...]:
-    """What does not fit the columns that the sources have, first in the spec, then in the expectations."""
+def _against_data(site: Site, suite: Suite, *, has_states: bool) -> tuple[str, ...]:
+    """What does not fit the columns that the sources have, first in the spec, then, where its operations have
+    states at all, in the expectations.
+    """
     problems = verify(site.spark, site.pipeline)
-    if problems:
+    if problems or not has_states:
         return problems
     try:
         shapes = shapes_of(site)
