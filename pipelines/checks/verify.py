@@ -15,6 +15,7 @@ from pyspark.sql.types import BooleanType, StringType
 
 from pipelines.checks.expectation import Expectation
 from pipelines.checks.predicates import compile_rule
+from pipelines.spec.sql import taken_for_functions
 
 BETWEEN = "expect_column_values_to_be_between"
 MAY_BE_MISSING = "expect_column_to_exist"
@@ -45,6 +46,10 @@ def _problems(candidates: DataFrame, expectation: Expectation) -> Iterator[str]:
     if rule is None:
         return
     condition = expectation.argument("row_condition")
+    functions = () if condition is None else taken_for_functions(str(condition), candidates.columns)
+    if functions:
+        yield f"{where}: `row_condition` has `{functions[0]}`, no column, which Spark takes for a function"
+        return
     try:
         candidates.select(rule.counted, rule.unexpected).schema  # noqa: B018 - Spark says here what it thinks
         value = candidates.select(expectation.columns[0]).schema[0].dataType

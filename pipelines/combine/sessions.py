@@ -19,7 +19,16 @@ from pipelines.aggregates import combine_columns, part_columns
 from pipelines.combine.frames import TOUCHED
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline, Window
-from pipelines.windows import ISLAND, ISLAND_END, by_window, grace_us, judging_us, with_cuts, with_islands
+from pipelines.windows import (
+    ISLAND,
+    ISLAND_END,
+    by_window,
+    grace_us,
+    is_apart,
+    judging_us,
+    with_cuts,
+    with_islands,
+)
 
 PROTO = ("window", "window_start", "window_end")
 OUTER = "_around_"
@@ -71,15 +80,26 @@ def _is_open(window: Window, watermark_us: int | None) -> Column:
     return F.col("end_us") > F.lit(watermark_us - window.allowed_lateness_us - grace_us(window.shape))
 
 
-def areas(touched: DataFrame, stand: Standing, *, windows: Sequence[Window], key: Sequence[str]) -> DataFrame:
+def areas(
+    touched: DataFrame, stand: Standing, *, windows: Sequence[Window], key: Sequence[str], side_by_side: bool
+) -> DataFrame:
     """Key, `window` and bounds of the stretches of event time in which sessions are to be built again.
 
-    Each name has `OUTER` before it.
+    Each name has `OUTER` before it. `side_by_side`: of the open sessions one may have begun anew beside
+    another and overlap it, and only those that meet what is touched are built again.
     """
     place = (*key, "window")
     spans = _timed(touched).select(*place, "start_us", "end_us", F.lit(True).alias(TOUCHED))
     keys = spans.select(*[F.col(name).alias(f"{OUTER}{name}") for name in place]).distinct()
     near = stand.opened.join(keys, on=_same(place), how="left_semi")
+    if side_by_side:
+        runs = (
+            with_islands(spans, windows, key=key).groupBy(*place, ISLAND).agg(F.max("end_us").alias("end_us"))
+        )
+        mine = _around(runs.withColumnRenamed(ISLAND, "start_us"), place)
+        # Where sessions are cut, one may depend on those before it.
+        meets = is_apart(windows) | _meets(windows)
+        near = near.join(mine, on=_same(place) & meets, how="left_semi")
     beside = near.select(*place, "start_us", "end_us", F.lit(False).alias(TOUCHED))
     islands = with_islands(spans.unionByName(beside), windows, key=key)
     grown = islands.groupBy(*place, ISLAND).agg(
@@ -150,6 +170,13 @@ def _around(rows: DataFrame, place: Sequence[str]) -> DataFrame:
 def _within(place: Sequence[str]) -> Column:
     starts = F.col("start_us") >= F.col(f"{OUTER}start_us")
     return _same(place) & starts & (F.col("end_us") <= F.col(f"{OUTER}end_us"))
+
+
+def _meets(windows: Sequence[Window]) -> Column:
+    """Whether a row and what is around it would be one session."""
+    grace = by_window(windows, lambda it: F.lit(grace_us(it.shape)))
+    starts = F.col("start_us") < F.col(f"{OUTER}end_us") + grace
+    return starts & (F.col(f"{OUTER}start_us") < F.col("end_us") + grace)
 
 
 def _spans() -> Column:

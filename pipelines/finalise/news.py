@@ -22,7 +22,7 @@ from pipelines.spec import EachBatch, Pipeline, Window
 
 CAME = "_came"
 """When the batch of a partial frame or session first ran."""
-OF, PUBLISHED = "_of_", "_published_"
+OF, PUBLISHED, TOLD = "_of_", "_published_", "_told_"
 
 
 def holds_back(window: Window) -> bool:
@@ -58,7 +58,8 @@ def session_news(
 ) -> DataFrame:
     """The same of sessions, given the partial sessions of the same keys.
 
-    Those that a session came from tell what of it has been published, and from when its news waits.
+    Those that a session came from tell what of it has been published, and from when its news waits, also
+    where another piece of them has taken them back.
     """
     targets = sessions.select(*[F.col(name).alias(f"{OF}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)])
     of_key = (*pipeline.key, "window")
@@ -66,9 +67,9 @@ def session_news(
     held = partials.where("event_count > 0").join(
         targets, on=same_place(OF, of_key) & inside("", OF), how="inner"
     )
-    found = held.join(
-        _standing(last, pipeline), on=same_place(PUBLISHED, of_key) & inside("", PUBLISHED), how="left"
-    )
+    place = (*pipeline.key, *RESULT_BOUNDS)
+    told = _told(held.select(*place).distinct(), last, pipeline=pipeline)
+    found = held.join(told, on=same_place(TOLD, place), how="left")
     return _news(
         found.select(
             *own,
@@ -77,6 +78,23 @@ def session_news(
             f"{PUBLISHED}batch_end",
         ),
         pipeline,
+    )
+
+
+def _told(places: DataFrame, last: DataFrame, *, pipeline: Pipeline) -> DataFrame:
+    """The places of partial sessions that were ever inside a published one, and when last."""
+    place = (*pipeline.key, *RESULT_BOUNDS)
+    published = last.where("_told IS NOT NULL").select(
+        *[F.col(name).alias(f"{PUBLISHED}{name}") for name in place], "_told"
+    )
+    inside_of = same_place(PUBLISHED, (*pipeline.key, "window")) & inside("", PUBLISHED)
+    newest = (
+        places.join(published, on=inside_of, how="inner").groupBy(*place).agg(F.max("_told").alias("_told"))
+    )
+    return newest.select(
+        *[F.col(name).alias(f"{TOLD}{name}") for name in place],
+        F.col("_told._started_at").alias(f"{PUBLISHED}at"),
+        F.col("_told.batch_end").alias(f"{PUBLISHED}batch_end"),
     )
 
 

@@ -48,7 +48,8 @@ def last_published(panes: DataFrame, pipeline: Pipeline, *, runs: DataFrame) -> 
     """Per window that was ever published.
 
     Key, `RESULT_BOUNDS`, `_last`, a struct of what its last pane said, the end of its batch and when its run
-    started. A session that was retracted may come back with a lower index, so `runs` tell what came last.
+    started, and `_told`, the last two of its last insert. A session that was retracted may come back with a
+    lower index, so `runs` tell what came last.
     """
     said = [aggregate.name for aggregate in pipeline.aggregates]
     run = ["batch_start", "batch_end", "revision"]
@@ -56,7 +57,9 @@ def last_published(panes: DataFrame, pipeline: Pipeline, *, runs: DataFrame) -> 
     panes = panes.join(started, on=run, how="left")
     pane = F.struct(*said, "event_count", "kind", "pane_index", "batch_end", "_started_at")
     order = [F.col("_started_at"), F.col("pane_index"), (F.col("kind") == "insert").alias("inserts")]
-    return panes.groupBy(*pipeline.key, *RESULT_BOUNDS).agg(F.max_by(pane, F.struct(*order)).alias("_last"))
+    told = F.max(F.when(F.col("kind") == "insert", F.struct("_started_at", "batch_end")))
+    last = F.max_by(pane, F.struct(*order)).alias("_last")
+    return panes.groupBy(*pipeline.key, *RESULT_BOUNDS).agg(last, told.alias("_told"))
 
 
 def with_values(last: DataFrame, values: DataFrame, *, pipeline: Pipeline) -> DataFrame:

@@ -139,7 +139,13 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
         return stand if work.run.is_first else without_what_is_gone(stand, touched, key=work.pipeline.key)
 
     near = f"({standing_near(windows, touched_by(work, whose))}) AND {_may_be_open(work)}"
-    around = areas(touched, standing_in(near), windows=windows, key=work.pipeline.key).persist()
+    around = areas(
+        touched,
+        standing_in(near),
+        windows=windows,
+        key=work.pipeline.key,
+        side_by_side=work.request.ignore_lateness or not work.run.is_first,
+    ).persist()
     inside, meeting = _reached(around)
     # Closed ones too, which may reach out of the areas with intervals of their own inside.
     stand = standing_in(meeting)

@@ -76,7 +76,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     next_one = min(after, key=lambda row: (row.batch.end_us, -row.revision), default=None)
     newest = max(published, key=_order, default=None)
     last_revision = max(same, key=lambda row: row.revision, default=None)
-    judged_by_us = _judging(previous, last_revision)
+    judged_by_us = _judging(previous, last_revision, [row for row in published if row.batch in overlapping])
     revision = pending.revision if pending else (last_revision.revision + 1 if last_revision else 0)
     return Opening(
         batch=batch,
@@ -123,13 +123,17 @@ def _in_turn(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
     return found
 
 
-def _judging(previous: LedgerRow | None, last_revision: LedgerRow | None) -> int | None:
-    """The watermark that judges the batch: if it has run, the one that did so first.
+def _judging(
+    previous: LedgerRow | None, last_revision: LedgerRow | None, covered: Sequence[LedgerRow]
+) -> int | None:
+    """The watermark that judges the batch: if it has run, the one that did so first; if it takes the place of
+    others, the one that judged the first of them.
 
     An older batch may have raised it since, and the same data is to do the same.
     """
-    if last_revision is not None:
-        return last_revision.watermark_before_us
+    first = last_revision or min(covered, key=lambda row: row.batch.start_us, default=None)
+    if first is not None:
+        return first.watermark_before_us
     return previous.watermark_after_us if previous else None
 
 

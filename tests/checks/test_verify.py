@@ -60,6 +60,7 @@ def test_right_rules_have_no_problems(events: DataFrame) -> None:
         ({"column": "distance", "row_condition": "dist > 1", **IN_SQL}, "`dist`"),
         ({"column": "distance", "row_condition": "dest >", **IN_SQL}, "yntax"),
         ({"column": "distance", "row_condition": "dest", **IN_SQL}, "BOOLEAN"),
+        ({"column": "distance", "row_condition": "`user` = 'ann'", **IN_SQL}, "no column"),
     ],
 )
 def test_a_problem_says_its_line_and_what_was_found(

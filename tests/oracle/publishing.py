@@ -146,7 +146,7 @@ class Publisher:
         """A session with new bounds keeps the oldest timer and the unpublished rows of those it came from."""
         numbers = {event.number for event in inside}
         before = [it for it in self.windows if numbers & {event.number for event in it.events}]
-        told = {number for it in before if it.index is not None for number in it.told}
+        told = {number for it in before for number in it.told}
         timers = [it.since for it in before if it.since is not None]
         return Standing(bounds=bounds, told=told & numbers, since=min(timers, default=end))
 

@@ -181,9 +181,15 @@ def test_a_window_that_comes_back_in_another_shape_takes_back_what_replaced_batc
 def test_of_several_revisions_the_newest_tells_the_watermark() -> None:
     rows = [row(0, watermark=3), row(0, revision=1, watermark=7), row(1, watermark=9)]
     assert opening(rows, batch(2)).judged_by_us == 9
-    assert opening(rows, batch(1, 2), replace=True).judged_by_us == 7
+    assert opening(rows[:2], batch(1, 2)).judged_by_us == 7
 
 
 def test_the_same_batch_again_is_judged_by_what_judged_it_first() -> None:
     rows = [row(0, watermark=3), row(1), row(0, revision=1, watermark=7)]
     assert opening(rows, batch(1)).judged_by_us == 3
+
+
+def test_what_takes_the_place_of_others_is_judged_by_what_judged_the_first_of_them() -> None:
+    # The batch before them ran after they did.
+    rows = [row(1), row(2), replace(row(0, watermark=33), started_at_us=9)]
+    assert opening(rows, batch(1, days=2), replace=True).judged_by_us == 3

@@ -175,6 +175,21 @@ def test_a_batch_again_leaves_what_was_begun_beside_a_closed_session(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("beside", [(), (("cem", 16, 80, 200),)], ids=["alone", "beside another key"])
+def test_where_lateness_is_ignored_an_event_joins_the_sessions_that_it_meets(
+    spark: SparkSession, tmp_path: Path, beside: tuple[Click, ...]
+) -> None:
+    #   ann   82 |-----| 92 has closed, 86 |-----| 96 is begun anew, and 94 |-----| 104 meets only that one
+    clicks = [("ann", 1, 82, 0), ("bob", 2, 95, 0), ("ann", 4, 86, 100), ("ann", 8, 94, 200), *beside]
+    site = site_of(spark, tmp_path, clicks, spec=SPEC.replace(", allowed_lateness: 60 s", ""))
+    for start, is_ignored in ((0, False), (100, False), (200, True), (300, False)):
+        batch = Interval(start * SECOND, (start + 100) * SECOND)
+        list(run_batch(site, Request(batch=batch, ignore_lateness=is_ignored, final=start == 300)))
+    of_ann = [it for it in standing_windows(tmp_path / "store") if it[0] == "ann"]
+    assert of_ann == [("ann", 82, 92, 1), ("ann", 86, 104, 12)]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("trigger", ["rows: 9", "every: 500 s"])
 def test_what_a_closed_window_takes_in_is_published_whatever_its_trigger(
     spark: SparkSession, tmp_path: Path, trigger: str

@@ -173,6 +173,13 @@ class Story:
 
 
 FEW = {name: CHOSEN[name] for name in ("news", "timed")}
+CUT = {
+    "counted": session(15, 40, early=("rows", 4), late=("rows", 3), lateness=90 * SECOND),
+    "timed": session(
+        15, 40, early=("every", 100 * SECOND), late=("every", 70 * SECOND), lateness=90 * SECOND
+    ),
+}
+"""An early event may cut a published one into several, of which one is published before the others."""
 
 
 @pytest.mark.parametrize(
@@ -182,6 +189,7 @@ FEW = {name: CHOSEN[name] for name in ("news", "timed")}
         pytest.param(CHOSEN, 1, id="chosen", marks=pytest.mark.slow),
         pytest.param(CHOSEN, 2, id="chosen again", marks=pytest.mark.slow),
         pytest.param(OTHERS, 3, id="others", marks=pytest.mark.slow),
+        *[pytest.param(CUT, seed, id=f"cut anew {seed}", marks=pytest.mark.slow) for seed in (5, 19, 29)],
     ],
 )
 def test_panes_are_those_of_the_plain_loops(
