@@ -44,7 +44,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
 
     before = _versions_before(store, pending)
     run = open_run(store, opens, fingerprint=fingerprint, stage=None, source=None)
-    for table, lanes in _lanes(pipeline).items():
+    for table, lanes in lanes_of(pipeline).items():
         # One that came with the batch was empty at first.
         restore(store, table, version=before.get(table, 0), fences=[run.fence(lane) for lane in lanes])
     void_attempts(store, run)
@@ -68,7 +68,7 @@ def _versions_before(store: Folder, pending: LedgerRow) -> Mapping[str, int]:
     return versions(store)
 
 
-def _lanes(pipeline: Pipeline) -> dict[str, list[str]]:
+def lanes_of(pipeline: Pipeline) -> dict[str, list[str]]:
     """All lanes that a batch writes in, by table."""
     sources = [source.name for source in pipeline.sources]
     return {

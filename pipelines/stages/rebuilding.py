@@ -6,18 +6,20 @@ from pipelines.checks import load_suite, unknown_names
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
+from pipelines.stages.abandoning import lanes_of
 from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
-from pipelines.store import small
-from pipelines.store.attempts import say_versions
-from pipelines.store.ledger_rows import unfinished
+from pipelines.store import attempts, small
+from pipelines.store.attempts import Attempt
+from pipelines.store.fence import Fence
+from pipelines.store.ledger import now_us, read_rows
+from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.reader import read_ledger
 from pipelines.store.retention import say_gone
-from pipelines.store.tables import ATTEMPTS
+from pipelines.store.tables import ATTEMPTS, RUNS, Columns, Shapes
 
-KEPT = "attempts"
-"""Numbers only rise, so that whoever was at work before can write nothing any more."""
+LEDGER = ("runs", "attempts")
 
 
 def empty_tables(site: Site, batch: Interval) -> None:
@@ -36,17 +38,47 @@ def empty_tables(site: Site, batch: Interval) -> None:
     problems = (*unfit(anew, suite, shapes=shapes, batch=batch), *unknown)
     if problems:
         raise CorrectTheSpec(site.declared.path.name, problems)
-    small.create(site.tables, KEPT, columns=ATTEMPTS)
-    say_versions(site.tables, None)
-    for table, columns in shapes.tables().items():
-        if table != KEPT:
-            small.recreate(site.tables, table, columns=columns)
+    attempt = _empty_ledger(site, batch)
+    lanes = lanes_of(site.declared)
+    for table, columns in _tables(shapes).items():
+        small.create(site.tables, table, columns=columns)
+        for lane in lanes.get(table, ()):
+            # Whoever was at work before, and sleeps, can write nothing any more.
+            small.say_written(site.tables, table, fence=Fence(lane=lane, attempt=attempt))
+        small.recreate(site.tables, table, columns=columns)
     say_gone(site.tables, None)
 
 
 def refuse_while_running(site: Site) -> None:
     """Raise `WaitForTheBatch` where a batch is at work in the tables that are to be emptied."""
-    pending = unfinished(read_ledger(site.store, site.declared.name))
+    _refuse_running(unfinished(read_ledger(site.store, site.declared.name)))
+
+
+def _empty_ledger(site: Site, batch: Interval) -> int:
+    """Take all rows out of the ledger, unless a batch has begun to run since somebody looked; returns the
+    number of an attempt above all that there were.
+    """
+    small.create(site.tables, "runs", columns=RUNS)
+    small.create(site.tables, "attempts", columns=ATTEMPTS)
+
+    def commit() -> None:
+        runs = small.open_table(site.tables, "runs")
+        _refuse_running(unfinished(read_rows(site.tables)))
+        small.overwrite(runs, [])
+
+    small.retried(commit, "runs")
+    begun = Attempt.begun(batch, 0, stage=OPENING, source=None, at_us=now_us())
+    numbered, _ = attempts.begin(site.tables, begun, still_open=lambda: None)
+    # The tables are others from now on.
+    attempts.say_versions(site.tables, None)
+    return numbered.attempt
+
+
+def _tables(shapes: Shapes) -> dict[str, Columns]:
+    return {table: columns for table, columns in shapes.tables().items() if table not in LEDGER}
+
+
+def _refuse_running(pending: LedgerRow | None) -> None:
     if pending is not None and pending.status == "running":
         raise WaitForTheBatch(
             f"batch {pending.batch} is running: the tables cannot be rebuilt under it. Wait until it is "

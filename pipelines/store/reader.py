@@ -19,8 +19,9 @@ from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
 from pipelines.store.ledger_rows import OPENING, LedgerRow
 
-IN_ORDER = ("pane_index", "batch_start", "revision", "kind DESC")
-"""The order of the panes of a window: a session that is gone is taken back with the index of what came."""
+IN_ORDER = ('"run started"', "pane_index", "batch_start", "revision", "kind DESC")
+"""The order of the panes of a window: as their runs came, for a session that is gone is taken back with the
+index of what came, and one that came back begins anew."""
 KEY = "the key"
 """Stands for the columns of the key, in whatever order."""
 
@@ -42,6 +43,12 @@ NEWEST_FIRST: Mapping[str, tuple[str, ...]] = {
 
 The newest first, but the panes of a window tell its story from its beginning.
 """
+
+WITH_RUNS = """ LEFT JOIN (
+    SELECT batch_start AS "run start", batch_end AS "run end", revision AS "run revision",
+        started_at AS "run started" FROM runs
+) ON batch_start = "run start" AND batch_end = "run end" AND revision = "run revision" """
+"""Beside each pane, when its run started; no column of a user's is called so."""
 
 PARTITION = "day"
 EXACT_NAMES = "SET datafusion.sql_parser.enable_ident_normalization = false"
@@ -90,6 +97,9 @@ def read_table(
     Raises `CorrectTheCall` for a table that there is not, or not yet, and for a predicate that has no answer.
     """
     opened = _open(store, pipeline_name, table=table)
+    tables = {"rows": opened}
+    if table == "panes":
+        tables["runs"] = _open(store, pipeline_name, table="runs")
     shown = [field for field in opened.schema().fields if field.name != PARTITION]
     # Rows that are equally new come in the order of all else, so that the same question has the same answer.
     others = [_quoted(field.name) for field in shown if isinstance(field.type, PrimitiveType)]
@@ -98,7 +108,8 @@ def read_table(
     order = ", ".join([*chosen, *others])
     columns = ", ".join(_quoted(field.name) for field in shown)
     some = "" if limit is None else f" LIMIT {limit}"
-    return _matching(opened, f"SELECT {columns}", where=where, rest=f" ORDER BY {order}{some}")
+    rest = f"{WITH_RUNS if table == 'panes' else ''} ORDER BY {order}{some}"
+    return _matching(tables, f"SELECT {columns}", where=where, rest=rest)
 
 
 def rows_by_batch(store: str, pipeline_name: str, *, table: str) -> dict[Interval, int]:
@@ -125,9 +136,8 @@ def ledger_changed(store: str, pipeline_name: str) -> datetime | None:
 
 def count_rows(store: str, pipeline_name: str, *, table: str, where: str | None = None) -> int:
     """How many rows of a table `where` is true of."""
-    counted = _matching(
-        _open(store, pipeline_name, table=table), 'SELECT count(*) AS "rows"', where=where, rest=""
-    )
+    tables = {"rows": _open(store, pipeline_name, table=table)}
+    counted = _matching(tables, 'SELECT count(*) AS "rows"', where=where, rest="")
     return int(counted["rows"][0].as_py())
 
 
@@ -175,14 +185,14 @@ def _open(store: str, pipeline_name: str, *, table: str) -> DeltaTable:
         ) from error
 
 
-def _matching(opened: DeltaTable, select: str, *, where: str | None, rest: str) -> pa.Table:
+def _matching(tables: Mapping[str, DeltaTable], select: str, *, where: str | None, rest: str) -> pa.Table:
     if where is None:
-        return _answer({"rows": opened}, f"{select} FROM rows{rest}")
+        return _answer(tables, f"{select} FROM rows{rest}")
     _refuse_more_than_a_predicate(where)
     try:
-        return _answer({"rows": opened}, f"{select} FROM rows WHERE ({where}){rest}")
+        return _answer(tables, f"{select} FROM (SELECT * FROM rows WHERE ({where})){rest}")
     except Exception as error:  # delta-rs raises nothing finer where a row cannot be worked out
-        names = ", ".join(field.name for field in opened.schema().fields)
+        names = ", ".join(field.name for field in tables["rows"].schema().fields)
         raise CorrectTheCall(
             f"--where `{where}`: {_cause(error)}. Wanted is a SQL predicate like `event_count "
             f"> 10 AND window_start >= '2013-01-31'`; the columns are {names}"

@@ -114,6 +114,33 @@ def test_rows_come_newest_first_without_the_partition_column(store: str):
     ]
 
 
+def test_the_panes_of_a_window_come_in_the_order_of_their_runs(tmp_path: Path):
+    #  A session, its news, and its retract, with the index of what came in its place; then a correction of
+    #  the first batch, and the session that came back.
+    told = [(0, 0, "insert", 0), (1, 0, "insert", 1), (2, 0, "retract", 0), (0, 1, "insert", 0)]
+    for started, (hour, revision, _, _) in enumerate(told):
+        batch = Interval(to_us(at(hour)), to_us(at(hour + 1)))
+        row = LedgerRow(
+            batch=batch, revision=revision, status="published", spec_fingerprint="", started_at_us=started
+        )
+        write_runs(tmp_path, row)
+    columns = {
+        "carrier": ["AA"] * 4,
+        "window": ["w"] * 4,
+        "window_start": pa.array([at(1)] * 4, INSTANT),
+        "window_end": pa.array([at(2)] * 4, INSTANT),
+        "kind": [kind for _, _, kind, _ in told],
+        "pane_index": [index for _, _, _, index in told],
+        "batch_start": pa.array([at(hour) for hour, *_ in told], INSTANT),
+        "batch_end": pa.array([at(hour + 1) for hour, *_ in told], INSTANT),
+        "revision": [revision for _, revision, _, _ in told],
+    }
+    write_deltalake(table_path(str(tmp_path), "flights", table="panes"), pa.table(columns).take([3, 2, 0, 1]))
+    found = read_table(str(tmp_path), "flights", table="panes", where="window = 'w'").to_pylist()
+    assert [(it["batch_start"].hour, it["revision"], it["kind"], it["pane_index"]) for it in found] == told
+    assert list(found[0]) == list(columns)
+
+
 def test_rows_that_are_equally_new_come_in_the_order_of_the_rest(tmp_path: Path):
     carriers = ["C", "A", None, "B"]
     rows = pa.table(

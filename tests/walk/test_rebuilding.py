@@ -1,0 +1,53 @@
+"""Tables that are emptied, to be computed anew, while others are at work or asleep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.errors import WaitForTheBatch
+from pipelines.intervals import Interval
+from pipelines.stages import Request, Site, open_batch, rebuilding, run_batch
+from pipelines.store.ledger import mark
+from pipelines.store.tables import Shapes
+from pipelines.store.writes import append
+from tests.walk.test_sessions import CLICKS, SECOND, site_of, standing_windows
+
+FIRST, NEXT = Interval(0, 100 * SECOND), Interval(100 * SECOND, 200 * SECOND)
+
+
+@pytest.fixture
+def site(spark: SparkSession, tmp_path: Path) -> Site:
+    """A pipeline whose first batch has run."""
+    site = site_of(spark, tmp_path, CLICKS)
+    list(run_batch(site, Request(batch=FIRST)))
+    return site
+
+
+def test_who_slept_through_a_rebuilding_writes_nothing_and_a_batch_that_began_is_not_emptied(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stood = standing_windows(tmp_path / "store")
+
+    def while_one_begins(site: Site, *, batch: Interval) -> Shapes:
+        open_batch(site, Request(batch=NEXT))
+        return shapes_of(site, batch=batch)
+
+    shapes_of = rebuilding.shapes_of
+    monkeypatch.setattr(rebuilding, "shapes_of", while_one_begins)
+    with pytest.raises(WaitForTheBatch, match="is running: the tables cannot be rebuilt under it"):
+        rebuilding.empty_tables(site, FIRST)
+    assert standing_windows(tmp_path / "store") == stood != []
+
+    monkeypatch.setattr(rebuilding, "shapes_of", shapes_of)
+    asleep = open_batch(site, Request(batch=NEXT))
+    found = site.tables.read("partial_sessions")
+    rows = site.spark.createDataFrame(found.collect(), found.schema)
+    mark(site.tables, asleep, status="failed")
+    rebuilding.empty_tables(site, FIRST)
+    append(site.tables, "partial_sessions", rows=rows, fence=asleep.fence("partial_sessions/main"))
+    assert site.tables.read("partial_sessions").collect() == []
+    list(run_batch(site, Request(batch=FIRST)))
+    assert standing_windows(tmp_path / "store") == stood
