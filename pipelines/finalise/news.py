@@ -50,7 +50,7 @@ def frame_news(
     there = partials.where("event_count > 0")
     given = there.select(*own, windows).select(*own, *bounds(pipeline))
     same = same_place(PUBLISHED, (*pipeline.key, *RESULT_BOUNDS))
-    return _news(given.join(_standing(last, pipeline), on=same, how="left"), pipeline)
+    return _news(given.join(_standing(last, pipeline), on=same, how="left"), last, pipeline=pipeline)
 
 
 def session_news(
@@ -77,7 +77,8 @@ def session_news(
             f"{PUBLISHED}at",
             f"{PUBLISHED}batch_end",
         ),
-        pipeline,
+        last,
+        pipeline=pipeline,
     )
 
 
@@ -107,7 +108,7 @@ def _standing(last: DataFrame, pipeline: Pipeline) -> DataFrame:
     )
 
 
-def _news(given: DataFrame, pipeline: Pipeline) -> DataFrame:
+def _news(given: DataFrame, last: DataFrame, *, pipeline: Pipeline) -> DataFrame:
     is_news = F.col(f"{PUBLISHED}at").isNull() | (F.col(CAME) > F.col(f"{PUBLISHED}at"))
     since = F.coalesce(f"{PUBLISHED}batch_end", "batch_end")
     parts = part_columns(pipeline.aggregates)
@@ -119,7 +120,8 @@ def _news(given: DataFrame, pipeline: Pipeline) -> DataFrame:
         since.alias("_since"),
         F.when(is_news & (F.col("event_count") > 0), F.col("batch_end")).alias("_newest"),
     )
-    states = fresh.groupBy(*pipeline.key, *RESULT_BOUNDS).agg(
+    both = fresh.unionByName(_nothing(last, like=fresh, pipeline=pipeline))
+    states = both.groupBy(*pipeline.key, *RESULT_BOUNDS).agg(
         *combine_columns(pipeline.aggregates, given.schema),
         F.min("_since").alias("_since"),
         F.max("_newest").alias("_newest"),
@@ -130,3 +132,17 @@ def _news(given: DataFrame, pipeline: Pipeline) -> DataFrame:
     )
     results = finished(in_us.drop("window_start", "window_end"), pipeline)
     return results.select(*pipeline.key, *RESULT_BOUNDS, F.struct(*said).alias("_news"))
+
+
+def _nothing(last: DataFrame, *, like: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """A row without events for each window that is published, so that its news is known to be none."""
+    names = part_columns(pipeline.aggregates)
+    parts = [F.lit(None).cast(like.schema[name].dataType).alias(name) for name in names]
+    return last.where(F.col("_last.kind") == "insert").select(
+        *pipeline.key,
+        *RESULT_BOUNDS,
+        *parts,
+        F.lit(0).cast("bigint").alias("event_count"),
+        F.col("_last.batch_end").alias("_since"),
+        F.lit(None).cast("timestamp").alias("_newest"),
+    )

@@ -8,23 +8,31 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.finalise import CAME, frame_news, session_news
+from pipelines.finalise import CAME, frame_news, holds_back, session_news
 from pipelines.stages.concerned import Concerned, Group
 from pipelines.stages.site import Work
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import first_started
+from pipelines.store.sql import is_batch
 
 
 def news_of(work: Work, group: Group, *, found: Concerned, last: DataFrame) -> DataFrame:
     """The news of the windows of a group."""
+    covering = f"({found.covering}) AND ({_when(work, group)})"
     if not group.of_sessions:
-        partials = _with_came(work, work.tables.read("partial_frames").where(found.covering))
+        partials = _with_came(work, work.tables.read("partial_frames").where(covering))
         return frame_news(partials, last, pipeline=work.pipeline, concerns=group.concerns)
     sessions = found.states.withColumns(
         {name: F.timestamp_micros(f"{name}_us") for name in ("window_start", "window_end")}
     )
-    partials = _with_came(work, work.tables.read("partial_sessions").where(found.covering))
+    partials = _with_came(work, work.tables.read("partial_sessions").where(covering))
     return session_news(partials, last, sessions=sessions, pipeline=work.pipeline)
+
+
+def _when(work: Work, group: Group) -> str:
+    """The predicate that a partial frame or session can be news: of this batch alone where none waits."""
+    may_wait = work.run.opening.changes.new_triggers or any(holds_back(it.window) for it in group.concerns)
+    return "true" if may_wait else is_batch(work.batch)
 
 
 def all_news(news: Sequence[DataFrame]) -> DataFrame | None:

@@ -76,7 +76,9 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     next_one = min(after, key=lambda row: (row.batch.end_us, -row.revision), default=None)
     newest = max(published, key=_order, default=None)
     last_revision = max(same, key=lambda row: row.revision, default=None)
-    judged_by_us = _judging(previous, last_revision, [row for row in published if row.batch in overlapping])
+    judged_by_us = _judging(
+        previous, last_revision, covered=[row for row in published if row.batch in overlapping]
+    )
     revision = pending.revision if pending else (last_revision.revision + 1 if last_revision else 0)
     return Opening(
         batch=batch,
@@ -124,7 +126,7 @@ def _in_turn(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
 
 
 def _judging(
-    previous: LedgerRow | None, last_revision: LedgerRow | None, covered: Sequence[LedgerRow]
+    previous: LedgerRow | None, last_revision: LedgerRow | None, *, covered: Sequence[LedgerRow]
 ) -> int | None:
     """The watermark that judges the batch: if it has run, the one that did so first; if it takes the place of
     others, the one that judged the first of them.

@@ -149,47 +149,6 @@ def test_what_a_closed_session_took_in_while_lateness_was_ignored_leaves_it_agai
 
 
 @pytest.mark.slow
-def test_a_batch_again_leaves_what_was_begun_beside_a_closed_session(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    #   ann   82 |-----| 92, closed by bob at 95          86 begins anew, for the other is closed
-    clicks = [("ann", 1, 82, 0), ("bob", 2, 95, 0), ("ann", 4, 86, 100), ("bob", 8, 150, 200)]
-    spec = SPEC.replace(", allowed_lateness: 60 s", "")
-    site = site_of(spark, tmp_path, clicks, spec=spec)
-    for start in (0, 100, 0):
-        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
-    # Nor does it where something else has changed.
-    write_clicks(tmp_path, [*clicks, ("cem", 16, 80, 0)])
-    for start in (0, 200):
-        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
-    assert panes(tmp_path / "store") == {
-        100: [
-            ("ann", 82, 92, 1, "insert", "ON_TIME", 0),
-            ("cem", 80, 90, 16, "insert", "LATE", 0),
-        ],
-        300: [
-            ("ann", 86, 96, 4, "insert", "ON_TIME", 0),
-            ("bob", 95, 105, 2, "insert", "ON_TIME", 0),
-        ],
-    }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("beside", [(), (("cem", 16, 80, 200),)], ids=["alone", "beside another key"])
-def test_where_lateness_is_ignored_an_event_joins_the_sessions_that_it_meets(
-    spark: SparkSession, tmp_path: Path, beside: tuple[Click, ...]
-) -> None:
-    #   ann   82 |-----| 92 has closed, 86 |-----| 96 is begun anew, and 94 |-----| 104 meets only that one
-    clicks = [("ann", 1, 82, 0), ("bob", 2, 95, 0), ("ann", 4, 86, 100), ("ann", 8, 94, 200), *beside]
-    site = site_of(spark, tmp_path, clicks, spec=SPEC.replace(", allowed_lateness: 60 s", ""))
-    for start, is_ignored in ((0, False), (100, False), (200, True), (300, False)):
-        batch = Interval(start * SECOND, (start + 100) * SECOND)
-        list(run_batch(site, Request(batch=batch, ignore_lateness=is_ignored, final=start == 300)))
-    of_ann = [it for it in standing_windows(tmp_path / "store") if it[0] == "ann"]
-    assert of_ann == [("ann", 82, 92, 1), ("ann", 86, 104, 12)]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("trigger", ["rows: 9", "every: 500 s"])
 def test_what_a_closed_window_takes_in_is_published_whatever_its_trigger(
     spark: SparkSession, tmp_path: Path, trigger: str
