@@ -76,9 +76,8 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     next_one = min(after, key=lambda row: (row.batch.end_us, -row.revision), default=None)
     newest = max(published, key=_order, default=None)
     last_revision = max(same, key=lambda row: row.revision, default=None)
-    judged_by_us = _judging(
-        previous, last_revision, covered=[row for row in published if row.batch in overlapping]
-    )
+    within = [row for row in published if batch.covers(row.batch)]
+    judged_by_us = _judging(previous, within)
     revision = pending.revision if pending else (last_revision.revision + 1 if last_revision else 0)
     return Opening(
         batch=batch,
@@ -88,9 +87,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         restated=bool(same or overlapping or after),
         judged_by_us=judged_by_us,
         in_force_us=newest.watermark_after_us if newest else None,
-        floor_us=largest(
-            judged_by_us, *[row.watermark_after_us for row in published if batch.covers(row.batch)]
-        ),
+        floor_us=largest(judged_by_us, *[row.watermark_after_us for row in within]),
         ceiling_us=next_one.watermark_after_us if next_one else None,
         has_next=next_one is not None,
         known_by=_known_by(before, previous),
@@ -125,15 +122,13 @@ def _in_turn(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
     return found
 
 
-def _judging(
-    previous: LedgerRow | None, last_revision: LedgerRow | None, *, covered: Sequence[LedgerRow]
-) -> int | None:
-    """The watermark that judges the batch: if it has run, the one that did so first; if it takes the place of
-    others, the one that judged the first of them.
+def _judging(previous: LedgerRow | None, within: Sequence[LedgerRow]) -> int | None:
+    """The watermark that judges the batch: if it has run, or takes the place of others, the one that judged it,
+    or the first of them, when that first ran.
 
     An older batch may have raised it since, and the same data is to do the same.
     """
-    first = last_revision or min(covered, key=lambda row: row.batch.start_us, default=None)
+    first = min(within, key=lambda row: row.batch.start_us, default=None)
     if first is not None:
         return first.watermark_before_us
     return previous.watermark_after_us if previous else None

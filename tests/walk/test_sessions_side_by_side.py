@@ -1,4 +1,4 @@
-"""Sessions that began anew beside closed ones, which they overlap, when batches run again or ignore lateness."""
+"""Sessions that began anew beside closed ones and overlap them: batches again, and lateness ignored."""
 
 from __future__ import annotations
 
