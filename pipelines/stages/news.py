@@ -19,6 +19,7 @@ from pipelines.store.sql import is_batch
 def news_of(work: Work, group: Group, *, found: Concerned, last: DataFrame) -> DataFrame:
     """The news of the windows of a group."""
     covering = f"({found.covering}) AND ({_when(work, group)})"
+    last = last.where(F.col("window").isin([it.window.name for it in group.concerns]))
     if not group.of_sessions:
         partials = _with_came(work, work.tables.read("partial_frames").where(covering))
         return frame_news(partials, last, pipeline=work.pipeline, concerns=group.concerns)

@@ -123,8 +123,8 @@ def _in_turn(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
 
 
 def _judging(previous: LedgerRow | None, within: Sequence[LedgerRow]) -> int | None:
-    """The watermark that judges the batch: if it has run, or takes the place of others, the one that judged it,
-    or the first of them, when that first ran.
+    """The watermark that judges the batch: if it has run, or takes the place of others, the one that judged
+    it, or the first of them, when that first ran.
 
     An older batch may have raised it since, and the same data is to do the same.
     """
