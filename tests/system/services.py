@@ -89,6 +89,18 @@ class Services:
         now = datetime.now(UTC).isoformat()
         return str(self.ask("POST", f"dags/{dag}/dagRuns", logical_date=now, conf=conf)["dag_run_id"])
 
+    def clear(self, dag: str, run: str, *tasks: str) -> None:
+        """Let tasks of a run be done again, as its page does, without those after them."""
+        self.ask(
+            "POST",
+            f"dags/{dag}/clearTaskInstances",
+            dag_run_id=run,
+            task_ids=list(tasks),
+            only_failed=False,
+            include_downstream=False,
+            dry_run=False,
+        )
+
     def outcome(self, dag: str, run: str) -> str:
         """How a run ended."""
         path = f"dags/{dag}/dagRuns/{run}"

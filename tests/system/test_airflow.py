@@ -202,6 +202,28 @@ def test_the_asset_event_carries_batch_counts_and_watermark(airflow: Services, v
     assert event["extra"].items() >= wanted.items()
 
 
+@pytest.mark.slow
+def test_two_runs_of_one_batch_at_once_change_nothing(airflow: Services, visits: str) -> None:
+    before = ledger(airflow, "visits"), stored(airflow, "panes", pipeline="visits")
+    runs = [airflow.trigger("visits", **BOUNDS) for _ in range(2)]
+    assert [airflow.outcome("visits", run) for run in runs] == ["success", "success"]
+    assert (ledger(airflow, "visits"), stored(airflow, "panes", pipeline="visits")) == before
+
+
+@pytest.mark.slow
+def test_a_task_cleared_in_the_middle_fails_the_run_until_those_after_it_are_cleared_too(
+    airflow: Services, visits: str
+) -> None:
+    before = ledger(airflow, "visits"), windows(airflow, "visits")
+    airflow.clear("visits", visits, "combine")
+    assert airflow.outcome("visits", visits) == "failed"
+    (log,) = airflow.folder.glob(f"logs/dag_id=visits/run_id={visits}/task_id=close_spark/attempt=2.log")
+    assert "a task was cleared without those after it. Clear `publish` too" in log.read_text()
+    airflow.clear("visits", visits, "finalise", "publish")
+    assert airflow.outcome("visits", visits) == "success"
+    assert (ledger(airflow, "visits"), windows(airflow, "visits")) == before
+
+
 def test_an_unknown_param_fails_at_once_also_after_the_schedule_has_ended(
     airflow: Services, visits: str
 ) -> None:
