@@ -46,12 +46,15 @@ class Cost:
     ready: float
 
 
+WITH_IDS = SPEC.replace("source: {", "source: {event_id: {of: [user, event_time]}, ")
+
+
 class Hours:
     """A pipeline whose batches are hours, in a folder."""
 
-    def __init__(self, spark: SparkSession, folder: Path, *, history: int) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, *, history: int, spec: str = SPEC) -> None:
         (folder / "dags").mkdir(parents=True)
-        (folder / "dags" / "hours.yml").write_text(SPEC)
+        (folder / "dags" / "hours.yml").write_text(spec)
         self.spark, self.folder = spark, folder
         self.site = Site(spark, str(folder / "store"), load(folder / "dags" / "hours.yml", home=folder))
         hours = history // AN_HOUR
@@ -118,3 +121,15 @@ def test_an_hour_costs_the_same_whatever_is_behind_it(
     measured.append(("the same batch once more with the same data", told, "0.5 × or less"))
     measured.append(("from the last commit of a batch to the first of the next", f"{few.ready:.1f} s", ""))
     measured.append(("bytes written for a byte of `windows`", f"{few.written / few.results:.1f}", ""))
+
+
+def test_what_it_costs_to_know_duplicates(spark: SparkSession, tmp_path: Path, measured: Measured) -> None:
+    plain = Hours(spark, tmp_path / "plain", history=EVENTS // 10)
+    knowing = Hours(spark, tmp_path / "knowing", history=EVENTS // 10, spec=WITH_IDS)
+    hours = [Interval(END_US + it * HOUR_US, END_US + (it + 1) * HOUR_US) for it in range(4)]
+    pairs = [(plain.run(hour), knowing.run(hour)) for hour in hours]
+    bare, dear = (min(costs, key=lambda it: it.seconds) for costs in zip(*pairs[1:], strict=True))
+    told = f"{dear.seconds / bare.seconds:.2f} × ({dear.seconds:.1f} s against {bare.seconds:.1f} s)"
+    measured.append((f"the same with event_id, {EVENTS // 10:,} ids remembered", told, ""))
+    told = f"{dear.written / bare.written:.1f} ×"
+    measured.append(("bytes that it writes, against without", told, ""))
