@@ -38,6 +38,14 @@ CHANGED: list[Ride] = [
     ("Genf", 12.0, day(2, 12), day(3, 9)),
 ]
 OF_VALUES = ("city", "window", "window_start", "window_end", "rides", "mean_fare", "event_count")
+TOLD = [
+    ("Bern", day(2, 8), "insert", 2, 5.5, "LATE", 1, True),
+    ("Bern", day(2, 8), "retract", 1, 4.0, "LATE", 1, True),
+    ("Bern", day(3, 8), "insert", 1, 80.0, "LATE", 1, True),
+    ("Bern", day(3, 8), "retract", 1, 8.0, "LATE", 1, True),
+    ("Chur", day(2, 9), "retract", 1, 5.0, "LATE", 1, True),
+    ("Genf", day(2, 12), "insert", 1, 12.0, "LATE", 0, True),
+]
 COMPARED = {
     "windows": OF_VALUES,
     "frames": ("city", "grid", "frame_start", "rides__rows", "event_count"),
@@ -97,14 +105,7 @@ def test_batches_that_one_covers_with_other_data_are_abandoned_and_their_windows
         (days(4, 5), 0, "published"),
     ]
     assert before < {str(it) for it in rows(place, "panes")}
-    assert told(place, day(2)) == [
-        ("Bern", day(2, 8), "insert", 2, 5.5, "LATE", 1, True),
-        ("Bern", day(2, 8), "retract", 1, 4.0, "LATE", 1, True),
-        ("Bern", day(3, 8), "insert", 1, 80.0, "LATE", 1, True),
-        ("Bern", day(3, 8), "retract", 1, 8.0, "LATE", 1, True),
-        ("Chur", day(2, 9), "retract", 1, 5.0, "LATE", 1, True),
-        ("Genf", day(2, 12), "insert", 1, 12.0, "LATE", 0, True),
-    ]
+    assert told(place, day(2)) == TOLD
     late = {(it["fare"], it["batch_start"], it["batch_end"]) for it in rows(place, "late_events")}
     assert late == {(3.0, day(2), day(4)), (10.0, day(4), day(5))}
 

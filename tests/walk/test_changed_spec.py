@@ -143,6 +143,33 @@ MODES = {"first": "discarding", "second": "accumulating", "third": "retracting"}
 LATER = {"first": "retracting", "second": "discarding", "third": "accumulating"}
 LAST = {"first": "accumulating", "second": "retracting", "third": "discarding"}
 GOES = "  goes: {tumbling: 1 hour, allowed_lateness: 10 days}"
+BEGUN = [(1, 0, True, 1)]
+TOLD = {
+    # What discarding panes came to is what the first retract after them takes back.
+    "first": [
+        *BEGUN,
+        (2, 1, True, 1),
+        *[(3, 2, False, 2), (3, 2, True, 3), (4, 3, False, 3), (4, 3, True, 4)],
+        (5, 4, True, 5),
+    ],
+    "second": [
+        *BEGUN,
+        (2, 1, True, 2),
+        *[(3, 2, True, 1), (4, 3, True, 1)],
+        *[(5, 4, False, 4), (5, 4, True, 5)],
+    ],
+    "third": [
+        *BEGUN,
+        *[(2, 1, False, 1), (2, 1, True, 2)],
+        *[(3, 2, True, 3), (4, 3, True, 4)],
+        (5, 4, True, 1),
+    ],
+    "shuts": [*BEGUN, (2, 1, True, 2)],
+    # It takes in what it had missed, and others had not.
+    "opens": [*BEGUN, (3, 1, True, 3), (4, 2, True, 4), (5, 3, True, 5)],
+    "goes": [*BEGUN, (2, 1, True, 2)],
+}
+"""By window the panes of one hour: the day of the batch, the index, whether it is an insert, rides."""
 
 
 def in_modes(modes: dict[str, str], *others: str) -> tuple[str, str]:
@@ -179,32 +206,7 @@ def test_changed_modes_and_latenesses_hold_from_the_next_batch_on_and_a_window_t
             assert (it["restated"], it["timing"]) == (False, "LATE" if it["pane_index"] else "ON_TIME")
             pane = (it["batch_start"].day, it["pane_index"], it["kind"] == "insert", it["rides"])
             told.setdefault(it["window"], []).append(pane)
-    begun = [(1, 0, True, 1)]
-    assert {name: sorted(panes) for name, panes in told.items()} == {
-        # What discarding panes came to is what the first retract after them takes back.
-        "first": [
-            *begun,
-            (2, 1, True, 1),
-            *[(3, 2, False, 2), (3, 2, True, 3), (4, 3, False, 3), (4, 3, True, 4)],
-            (5, 4, True, 5),
-        ],
-        "second": [
-            *begun,
-            (2, 1, True, 2),
-            *[(3, 2, True, 1), (4, 3, True, 1)],
-            *[(5, 4, False, 4), (5, 4, True, 5)],
-        ],
-        "third": [
-            *begun,
-            *[(2, 1, False, 1), (2, 1, True, 2)],
-            *[(3, 2, True, 3), (4, 3, True, 4)],
-            (5, 4, True, 1),
-        ],
-        "shuts": [*begun, (2, 1, True, 2)],
-        # It takes in what it had missed, and others had not.
-        "opens": [*begun, (3, 1, True, 3), (4, 2, True, 4), (5, 3, True, 5)],
-        "goes": [*begun, (2, 1, True, 2)],
-    }
+    assert {name: sorted(panes) for name, panes in told.items()} == TOLD
     stands = {
         it["window"]: (it["rides"], it["pane_index"]) for it in rows(place, "windows") if it["city"] == "Bern"
     }
