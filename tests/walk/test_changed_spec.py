@@ -137,3 +137,84 @@ def test_a_batch_that_failed_goes_on_under_the_types_of_a_corrected_spec(place: 
     place.write_spec((priced[0], priced[1] % "fare + 0.5"), total)
     assert place.sash("run", *FIRST).code == 0
     assert sorted(it["total__total"] for it in rows(place, "frames")) == [10.5, 20.5]
+
+
+MODES = {"first": "discarding", "second": "accumulating", "third": "retracting"}
+LATER = {"first": "retracting", "second": "discarding", "third": "accumulating"}
+LAST = {"first": "accumulating", "second": "retracting", "third": "discarding"}
+GOES = "  goes: {tumbling: 1 hour, allowed_lateness: 10 days}"
+BEGUN = [(1, 0, True, 1)]
+TOLD = {
+    # What discarding panes came to is what the first retract after them takes back.
+    "first": [
+        *BEGUN,
+        (2, 1, True, 1),
+        *[(3, 2, False, 2), (3, 2, True, 3), (4, 3, False, 3), (4, 3, True, 4)],
+        (5, 4, True, 5),
+    ],
+    "second": [
+        *BEGUN,
+        (2, 1, True, 2),
+        *[(3, 2, True, 1), (4, 3, True, 1)],
+        *[(5, 4, False, 4), (5, 4, True, 5)],
+    ],
+    "third": [
+        *BEGUN,
+        *[(2, 1, False, 1), (2, 1, True, 2)],
+        *[(3, 2, True, 3), (4, 3, True, 4)],
+        (5, 4, True, 1),
+    ],
+    "shuts": [*BEGUN, (2, 1, True, 2)],
+    # It takes in what it had missed, and others had not.
+    "opens": [*BEGUN, (3, 1, True, 3), (4, 2, True, 4), (5, 3, True, 5)],
+    "goes": [*BEGUN, (2, 1, True, 2)],
+}
+"""By window the panes of one hour: the day of the batch, the index, whether it is an insert, rides."""
+
+
+def in_modes(modes: dict[str, str], *others: str) -> tuple[str, str]:
+    """Windows by the hour in these modes, and others, in the place of the one that the spec has."""
+    told = [
+        f"  {name}: {{tumbling: 1 hour, allowed_lateness: 10 days, panes: {{mode: {mode}}}}}"
+        for name, mode in modes.items()
+    ]
+    return "  hourly: {tumbling: 1 hour}", "\n".join([*told, *others])
+
+
+def lasting(**lengths: str) -> list[str]:
+    return [f"  {name}: {{tumbling: 1 hour, allowed_lateness: {it}}}" for name, it in lengths.items()]
+
+
+#   Jan 1  7            8        Jan 2  3  4  5
+#          ├──30──40──55┤        a ride of the same hour arrives each day
+@pytest.mark.slow
+def test_changed_modes_and_latenesses_hold_from_the_next_batch_on_and_a_window_that_is_gone_stays(
+    place: Place, spark: SparkSession
+):
+    late: list[Ride] = [("Bern", 1.0, day(1, 7, 30 + 5 * at), day(at, 1)) for at in range(2, 6)]
+    place.write_rides([("Bern", 1.0, day(1, 7, 30), day(1, 8)), ("Chur", 1.0, day(1, 12), day(1, 13)), *late])
+    place.write_spec(in_modes(MODES, *lasting(shuts="10 days", opens="0 s"), GOES))
+    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d").code == 0
+    place.write_spec(in_modes(LATER, *lasting(shuts="0 s", opens="10 days")))
+    assert place.sash("run", "--from", "2024-01-03", "--to", "2024-01-05", "--every", "1d").code == 0
+    place.write_spec(in_modes(LAST, *lasting(shuts="0 s", opens="10 days")))
+    assert place.sash("run", "--from", "2024-01-05", "--to", "2024-01-06").code == 0
+
+    told: dict[str, list[tuple]] = {}
+    for it in rows(place, "panes"):
+        if it["city"] == "Bern" and it["window"] != "rolling":
+            assert (it["restated"], it["timing"]) == (False, "LATE" if it["pane_index"] else "ON_TIME")
+            pane = (it["batch_start"].day, it["pane_index"], it["kind"] == "insert", it["rides"])
+            told.setdefault(it["window"], []).append(pane)
+    assert {name: sorted(panes) for name, panes in told.items()} == TOLD
+    stands = {
+        it["window"]: (it["rides"], it["pane_index"]) for it in rows(place, "windows") if it["city"] == "Bern"
+    }
+    del stands["rolling"]
+    assert stands == {
+        **dict.fromkeys(("first", "second", "third"), (5, 4)),
+        **dict.fromkeys(("shuts", "goes"), (2, 1)),
+        "opens": (5, 3),
+    }
+    missed = {(it["window"], it["batch_start"].day) for it in rows(place, "late_events")}
+    assert {it for it in missed if it[0] != "rolling"} == {("opens", 2), *[("shuts", at) for at in (3, 4, 5)]}

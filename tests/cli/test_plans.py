@@ -1,0 +1,137 @@
+"""`sash plan` and the `sash run` after it say and do the same, in all that the plan tells."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TypedDict
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.cli.written import instant
+from pipelines.store import attempts
+from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.reader import read_ledger, table_path
+from pipelines.store.tables import Folder
+from tests.cli.conftest import Place, Ride, day
+
+FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
+WRITTEN = ("partial_frames", "frames", "partial_sessions", "sessions")
+VISITS = ("  hourly:", "  visits: {session: 1 hour}\n  hourly:")
+DISCARDING = ("{tumbling: 1 hour}", "{tumbling: 1 hour, panes: {early: each batch, mode: discarding}}")
+DAILY = ("  rolling:", "  daily: {tumbling: 1 day, panes: {early: each batch}}\n  rolling:")
+
+#   Jan 1  7   8      19  20        Jan 2  1         Jan 3  2
+#          ├─┤          ├─┤                ├─┤              ├─┤
+RIDES: list[Ride] = [
+    ("Bern", 10.0, day(1, 7, 30), day(1, 8)),
+    ("Bern", 20.0, day(1, 19, 50), day(1, 21)),
+    ("Bern", 40.0, day(1, 7), day(2, 1)),  # its windows had closed
+    ("Bern", 80.0, day(1, 20, 10), day(2, 1)),  # of the session before
+    ("Chur", 5.0, day(2, 1), day(2, 2)),
+    ("Chur", 1.0, None, day(2, 3)),  # quarantined
+    ("Bern", 3.0, day(3, 2), day(3, 3)),
+]
+
+
+class Published(TypedDict):
+    window: str
+    timing: str
+    kind: str
+    panes: int
+
+
+class Plan(TypedDict):
+    batch: list[str]
+    kind: str
+    inputs: list[dict[str, int]]
+    counts: dict[str, int]
+    published: list[Published]
+    watermark_before: str | None
+    watermark_after: str | None
+    stopped: str | None
+
+
+def bounds(start: int, end: int) -> tuple[str, ...]:
+    return ("--from", f"2024-01-0{start}", "--to", f"2024-01-0{end}")
+
+
+def versions(place: Place) -> dict[str, int]:
+    """The version of each table: any write at all makes another."""
+    tables = [log.parent for log in Path(place.store).glob("rides/*/_delta_log")]
+    return {str(table): DeltaTable(table).version() for table in tables}
+
+
+def run_as_planned(place: Place, *words: str) -> Plan:
+    """What the plan of a run has told, which touched nothing and was what the run then did."""
+    stood, before = versions(place), panes(place)
+    planned = place.sash("plan", *words, "--format", "json")
+    assert (planned.code, planned.err, versions(place)) == (0, "", stood)
+    plan: Plan = json.loads(planned.out)
+    said = place.sash("run", *words)
+    assert said.code == 0, said.err
+    row = max(read_ledger(place.store, "rides"), key=lambda it: it.started_at_us or 0)
+    done = counts_of(place, row)
+    brought = re.search(r"brought ([\d,]+) windows? up to date", said.out)
+    assert brought is not None and plan["counts"].pop("windows") == int(brought[1].replace(",", ""))
+    assert plan["counts"] == {name: done[name] for name in plan["counts"]}
+    assert {*FATES, *WRITTEN} <= plan["counts"].keys()
+    assert [plan["counts"][fate] for fate in FATES] == [getattr(row, fate) for fate in FATES]
+    new = panes(place) - before
+    told = {(it["window"], it["timing"], it["kind"]): it["panes"] for it in plan["published"]}
+    assert (told, sum(told.values())) == (dict(new), row.panes)
+    assert plan["batch"] == [instant(row.batch.start_us), instant(row.batch.end_us)]
+    assert plan["watermark_before"] == at(row.watermark_before_us)
+    assert (plan["watermark_after"], plan["stopped"]) == (at(row.watermark_after_us), None)
+    return plan
+
+
+def at(instant_us: int | None) -> str | None:
+    return None if instant_us is None else instant(instant_us)
+
+
+def counts_of(place: Place, row: LedgerRow) -> Counter[str]:
+    """What the stages of a run have noted."""
+    counted: Counter[str] = Counter()
+    for one in attempts.read(Folder(root=f"{place.store}/rides")):
+        if one.what == "finished" and one.is_of(row.batch, row.revision):
+            counted.update(one.counts)
+    return counted
+
+
+def panes(place: Place) -> Counter[tuple[str, str, str]]:
+    """How many rows `panes` has, by window, timing and kind."""
+    table = table_path(place.store, "rides", table="panes")
+    if not DeltaTable.is_deltatable(table):
+        return Counter()
+    rows = DeltaTable(table).to_pyarrow_table(columns=["window", "timing", "kind"]).to_pylist()
+    return Counter((it["window"], it["timing"], it["kind"]) for it in rows)
+
+
+@pytest.mark.slow
+def test_a_run_does_what_its_plan_told_whatever_is_asked(place: Place, spark: SparkSession):
+    place.write_spec(VISITS, DISCARDING)
+    place.write_rides(RIDES)
+    assert place.sash("run", *bounds(1, 2)).code == 0
+    data = place.home / "data" / "rides" / "part-0.parquet"
+    second = run_as_planned(place, *bounds(2, 3))
+    assert [(it["files"], it["bytes"]) for it in second["inputs"]] == [(1, data.stat().st_size)]
+    assert (second["kind"], second["counts"]["late"], second["counts"]["quarantined"]) == ("new", 1, 1)
+    # As `sash replay` runs it.
+    replayed = run_as_planned(place, *bounds(2, 3), "--ignore-lateness")
+    assert (replayed["kind"], replayed["counts"]["late"]) == ("same", 0)
+    assert ("hourly", "LATE") in {(it["window"], it["timing"]) for it in replayed["published"]}
+    # A restatement, in which one session becomes two, and a window is empty.
+    place.write_rides([RIDES[0], ("Bern", 20.0, day(1, 17), day(1, 21)), *RIDES[2:]])
+    restated = run_as_planned(place, *bounds(1, 2))
+    kinds = {(it["window"], it["kind"]) for it in restated["published"]}
+    assert {("visits", "retract"), ("visits", "insert"), ("hourly", "retract")} <= kinds
+    # A new window over old frames, and all is closed.
+    place.write_spec(VISITS, DISCARDING, DAILY)
+    changed = run_as_planned(place, *bounds(3, 4), "--final", "--yes")
+    assert changed["watermark_after"] == "9999-12-31T23:59:59.999999Z"
+    assert sum(it["panes"] for it in changed["published"] if it["window"] == "daily") == 3

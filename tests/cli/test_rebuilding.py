@@ -1,0 +1,44 @@
+"""A rebuild that was cut off between two tables is told, and not run upon."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.store import small
+from pipelines.store.reader import read_ledger, read_table
+from pipelines.store.tables import Columns, Folder
+from tests.cli.conftest import Place, day
+
+BATCH = ("--from", "2024-01-01", "--to", "2024-01-02")
+RIDES = [("Bern", 10.0, day(1, 7, 30), day(1, 8)), ("Bern", 20.0, day(1, 20), day(1, 21))]
+
+
+class CutOff(Exception):
+    """The process is gone."""
+
+
+@pytest.mark.slow
+def test_rows_that_a_rebuild_left_when_it_was_cut_off_are_not_run_upon(
+    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+):
+    place.write_rides(RIDES)
+    assert place.sash("run", *BATCH).code == 0
+    recreate = small.recreate
+
+    def cut_off(store: Folder, table: str, *, columns: Columns) -> None:
+        if table == "panes":
+            raise CutOff
+        recreate(store, table, columns=columns)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(small, "recreate", cut_off)
+        assert place.sash("run", *BATCH, "--rebuild", "--yes").code == 1
+    assert read_ledger(place.store, "rides") == []
+    for command in ("run", "plan"):
+        refused = place.sash(command, *BATCH)
+        assert refused.code == 2, "what was left would count twice"
+        assert "there are rows in panes, windows: a rebuild was cut off" in refused.err
+    assert place.sash("run", *BATCH, "--rebuild", "--yes").code == 0
+    rows = read_table(place.store, "rides", table="panes", where="window = 'hourly'").to_pylist()
+    assert [(row["rides"], row["revision"]) for row in rows] == [(1, 0)]

@@ -1,0 +1,116 @@
+"""Two processes at once: different batches of one pipeline take turns, and two pipelines do not meet."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.intervals import Interval, show_instant
+from pipelines.spec import load
+from pipelines.stages import Request, Site, run_batch
+from pipelines.store.reader import read_ledger
+from tests.crash.killing import PATIENCE_SECONDS, kill, send, wait_until
+from tests.crash.world import FIRST, SECOND_BATCH, World
+
+pytestmark = pytest.mark.slow
+
+SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
+
+
+class Started:
+    """A command at work, which can be paused with its JVM."""
+
+    def __init__(self, world: World, batch: Interval, *words: str) -> None:
+        bounds = ["--from", show_instant(batch.start_us), "--to", show_instant(batch.end_us)]
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                SASH,
+                "run",
+                str(world.spec),
+                "--store",
+                str(world.store),
+                *bounds,
+                *words,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def send(self, what: signal.Signals) -> None:
+        root = psutil.Process(self.process.pid)
+        for process in (root, *root.children(recursive=True)):
+            send(process, what)
+
+    def ends(self) -> tuple[int, str]:
+        """What it leaves with, and what it says."""
+        out, err = self.process.communicate(timeout=PATIENCE_SECONDS)
+        return self.process.returncode, out + err
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Started]]:
+    """Starts commands, which are ended at the end, however the test ends."""
+    commands: list[Started] = []
+
+    def begin(world: World, batch: Interval, *words: str) -> Started:
+        commands.append(Started(world, batch, *words))
+        return commands[-1]
+
+    yield begin
+    for one in commands:
+        kill(one.process.pid, victim="both")
+        one.process.wait()
+
+
+def statuses(world: World) -> list[tuple[Interval, str]]:
+    return sorted((row.batch, row.status) for row in read_ledger(str(world.store), "world"))
+
+
+def neighbour_of(world: World) -> Path:
+    """A spec of another pipeline over the same data, in the same store."""
+    path = world.spec.with_name("neighbour.yml")
+    path.write_text(world.spec.read_text().replace("name: world", "name: neighbour"))
+    return path
+
+
+def test_while_one_is_at_a_batch_another_leaves_or_waits_and_a_neighbour_works(
+    spark: SparkSession, tmp_path: Path, start: Callable[..., Started]
+) -> None:
+    world = World.make(tmp_path / "world")
+    calm = world.copy(tmp_path / "calm")
+    for batch in (FIRST, SECOND_BATCH):
+        calm.run(spark, batch)
+
+    first = start(world, FIRST)
+    assert wait_until(lambda: statuses(world) == [(FIRST, "running")], first.process)
+    first.send(signal.SIGSTOP)
+    second = start(world, SECOND_BATCH)
+    code, said = second.ends()
+    assert code == 4 and "batch [1970-01-01 00:00, 1970-01-01 00:01:40) is unfinished" in said
+    waiting = start(world, SECOND_BATCH, "--wait")
+    assert waiting.process.stderr is not None
+    assert waiting.process.stderr.readline().startswith("waiting: batch [1970-01-01 00:00,")
+    assert statuses(world) == [(FIRST, "running")]
+
+    list(
+        run_batch(
+            Site(spark, str(world.store), load(neighbour_of(world), home=world.home)), Request(batch=FIRST)
+        )
+    )
+    assert [row.status for row in read_ledger(str(world.store), "neighbour")] == ["published"]
+
+    first.send(signal.SIGCONT)
+    assert first.ends()[0] == 0
+    assert waiting.ends()[0] == 0
+    assert statuses(world) == [(FIRST, "published"), (SECOND_BATCH, "published")]
+    assert world.contents() == calm.contents()

@@ -1,0 +1,163 @@
+"""Upkeep beside a batch: what somebody may still need stays, and a commit of somebody else is let be."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from pipelines.intervals import Interval, from_us
+from pipelines.spec import Pipeline, load
+from pipelines.spec.model import Retention
+from pipelines.store import small
+from pipelines.store.fence import Fence
+from pipelines.store.history import restore
+from pipelines.store.ledger_rows import LedgerRow, Status
+from pipelines.store.tables import ATTEMPTS, FRAME, LONG, RUNS, TEXT, Folder
+from pipelines.store.upkeep import maintain_table
+
+DAY = 86_400_000_000
+EIGHT_DAYS = 8 * 24 * 3600
+SPEC = """\
+name: visits
+source: {format: csv, path: visits.csv, schema: "page STRING, seen TIMESTAMP", event_time: seen}
+key: [page]
+aggregates: {visits: count}
+windows: {hourly: {tumbling: 1 hour}}
+retention: {frames: 1 day}
+"""
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Pipeline:
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "visits.yml").write_text(SPEC)
+    return load(tmp_path / "dags" / "visits.yml")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    """Rows of four days in a file each, two of the last, which is what retention keeps; the batch is
+    published.
+    """
+    made = Folder(root=str(tmp_path / "store" / "visits"))
+    small.create(made, "runs", columns=RUNS)
+    small.create(made, "attempts", columns=ATTEMPTS)
+    small.create(made, "frames", columns={"page": TEXT, **FRAME, "visits__rows": LONG, "event_count": LONG})
+    for day in (0, 1, 2, 3, 3):
+        write(made, [day])
+    say(made, "published")
+    return made
+
+
+def write(folder: Folder, days: list[int]) -> None:
+    frames = [
+        {"page": "p", "grid": "aligned", "frame_start": day * DAY, "frame_end": (day + 1) * DAY}
+        for day in days
+    ]
+    rows = [{**it, "visits__rows": 1, "event_count": 1, "day": date(1970, 1, 1)} for it in frames]
+    small.append(small.open_table(folder, "frames"), rows)
+
+
+def say(folder: Folder, status: Status, *, day: int = 0) -> None:
+    batch = Interval(day * DAY, (day + 4) * DAY)
+    row = LedgerRow(batch=batch, revision=0, status=status, spec_fingerprint="f", watermark_after_us=4 * DAY)
+    small.append(small.open_table(folder, "runs"), [row.values()])
+
+
+def days(folder: Folder) -> list[int]:
+    return sorted(
+        int(str(row["frame_start"])) // DAY for row in small.read(small.open_table(folder, "frames"))
+    )
+
+
+def age(folder: Folder) -> None:
+    """Let all that was written and removed in the table have been so eight days ago."""
+    for path in Path(folder.path("frames")).rglob("*.parquet"):
+        then = path.stat().st_mtime - EIGHT_DAYS
+        os.utime(path, (then, then))
+    for log in Path(folder.path("frames")).glob("_delta_log/*.json"):
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        for line in lines:
+            if "remove" in line:
+                line["remove"]["deletionTimestamp"] -= EIGHT_DAYS * 1000
+        log.write_text("\n".join(map(json.dumps, lines)))
+
+
+def stray(folder: Folder) -> Path:
+    """A file that no commit names, as a writer leaves one that is at work, or was killed."""
+    path = Path(folder.path("frames")) / "day=1970-01-01" / "grid=aligned" / "part-00000-mine.parquet"
+    path.write_bytes(b"half")
+    return path
+
+
+def test_while_a_batch_is_unfinished_no_file_is_deleted_however_old(folder: Folder, pipeline: Pipeline):
+    version = small.open_table(folder, "frames").version()
+    say(folder, "failed", day=4)
+    small.overwrite(small.open_table(folder, "frames"), [])
+    write(folder, [4])
+    mine = stray(folder)
+    age(folder)
+    kept = maintain_table(folder, "frames", pipeline=pipeline)
+    assert (kept.deleted, mine.exists()) == (0, True)
+    restore(folder, "frames", version=version, fences=[Fence("frames", 9)])
+    assert days(folder) == [0, 1, 2, 3, 3]
+
+
+def test_without_one_what_no_version_of_the_last_week_needs_is_deleted(folder: Folder, pipeline: Pipeline):
+    mine = stray(folder)
+    maintain_table(folder, "frames", pipeline=pipeline)
+    assert mine.exists() and days(folder) == [3, 3]
+    version = small.open_table(folder, "frames").version()
+    # Files of that age, of which one went only now, are needed by whoever reads the version before.
+    age(folder)
+    write(folder, [4])
+    small.overwrite(small.open_table(folder, "frames"), [])
+    kept = maintain_table(folder, "frames", pipeline=pipeline)
+    assert kept.deleted > 0 and not mine.exists()
+    restore(folder, "frames", version=version, fences=[])
+    assert days(folder) == [3, 3]
+
+
+@pytest.mark.parametrize("opening", range(1, 7))
+def test_a_commit_of_somebody_else_in_between_is_let_be(
+    folder: Folder, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, opening: int
+):
+    opened: list[str] = []
+    open_table: Callable[[Folder, str], DeltaTable] = small.open_table
+
+    def met(folder: Folder, table: str) -> DeltaTable:
+        """The table as it was just before somebody wrote, at one of the times that upkeep opens it."""
+        mine = open_table(folder, table)
+        opened.append(table)
+        if table == "frames" and opened.count(table) == opening:
+            rows = [{**row, "event_count": 7} for row in small.read(mine)]
+            small.overwrite(open_table(folder, table), rows)
+        return mine
+
+    with monkeypatch.context() as patched:
+        patched.setattr(small, "open_table", met)
+        kept = maintain_table(folder, "frames", pipeline=pipeline)
+    assert opened.count("frames") >= 6
+    assert {row["event_count"] for row in small.read(small.open_table(folder, "frames"))} == {7}
+    # What was not done now is done the next time.
+    again = maintain_table(folder, "frames", pipeline=pipeline)
+    assert (kept.let_go + again.let_go, days(folder), again.after) == (3, [3, 3], 1)
+
+
+def test_compaction_keeps_the_least_and_greatest_of_what_readers_narrow_down_by(
+    folder: Folder, pipeline: Pipeline
+):
+    kept = maintain_table(folder, "frames", pipeline=replace(pipeline, retention=Retention()))
+    assert (kept.before, kept.after) == (5, 1)
+    (told,) = pa.table(small.open_table(folder, "frames").get_add_actions(flatten=True)).to_pylist()
+    instants = {name: told[f"{name}.frame_start"] for name in ("min", "max")}
+    assert instants == {"min": from_us(0), "max": from_us(3 * DAY)}
+    assert (told["max.frame_end"], told["num_records"]) == (from_us(4 * DAY), 5)
