@@ -171,12 +171,12 @@ def _definition(window: Mapping) -> Definition:
     return Definition(windows_of=_windows_of(window), **rules)
 
 
-def _windows_of(window: Mapping) -> Callable[[int], list[tuple[int, int]]]:
+def _windows_of(window: Mapping) -> Callable[[Event], list[tuple[int, int]]]:
     if "global" in window:
         return lambda _: [(EARLIEST_US, LATEST)]
     if "sliding" in window:
-        return partial(slid, size=_us(window["sliding"]), step=_us(window["step"]))
-    return partial(tumbled, size=_us(window["tumbling"]))
+        return lambda event: slid(event.event_us, size=_us(window["sliding"]), step=_us(window["step"]))
+    return lambda event: tumbled(event.event_us, size=_us(window["tumbling"]))
 
 
 def _trigger(told: object) -> Trigger:
