@@ -27,10 +27,10 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """A window definition: the windows of an instant, or the sessions of many instants."""
+    """A window definition: the windows of an event, or the sessions of many instants."""
 
     name: str
-    windows_of: Callable[[int], list[Bounds]] | None = None
+    windows_of: Callable[[Event], list[Bounds]] | None = None
     sessions_of: Callable[[Sequence[int]], list[Bounds]] | None = None
     gap: int = 0
     touching: str = "split"
@@ -38,6 +38,14 @@ class Definition:
     early: Trigger = "none"
     late: Trigger = "each batch"
     mode: Literal["accumulating", "discarding", "retracting"] = "accumulating"
+    by_arrival: bool = False
+    """Whether its time is the arrival time; its watermark is the end of the batch then."""
+
+    def alone(self, event: Event) -> list[Bounds]:
+        """The windows of an event, as if there were no other."""
+        if self.sessions_of is not None:
+            return [(event.event_us, event.event_us + self.gap)]
+        return (self.windows_of or no_windows)(event)
 
     def is_due(self, end: int, watermark: int | None) -> bool:
         return watermark is not None and (
@@ -63,6 +71,16 @@ class Row(NamedTuple):
     timing: str
     pane_index: int
     is_final: bool
+
+
+class Loss(NamedTuple):
+    """One row of `late_events`: how many of an event's windows had closed, how many had not."""
+
+    number: int
+    window: str
+    missed: int
+    kept: int
+    watermark: int | None
 
 
 @dataclass
@@ -91,9 +109,17 @@ class Publisher:
     definition: Definition
     key: str
     windows: list[Standing] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+    ended: int | None = None
+    """Where the batch before ended, which is the watermark by arrival time."""
 
     def run(self, events: Sequence[Event], *, end: int, before: int | None, after: int | None) -> list[Row]:
         """The rows of a batch that ends at `end`, between two watermarks."""
+        if self.definition.by_arrival:
+            events = [event._replace(event_us=event.arrival_us) for event in events]
+            before, after = self.ended, LATEST if after == LATEST else end
+        self.ended = end
+        self._lose(events, before=before)
         if self.definition.sessions_of is None:
             self._fill(events, end=end, before=before)
         else:
@@ -112,9 +138,17 @@ class Publisher:
             published += self._publish(window, timing, end=end, after=after)
         return published
 
+    def _lose(self, events: Sequence[Event], *, before: int | None) -> None:
+        """Keep in mind which events were dropped from a window, a session's by its own proto-session."""
+        for event in events:
+            closed = [self.definition.is_closed(end, before) for _, end in self.definition.alone(event)]
+            missed, kept = closed.count(True), closed.count(False)
+            if missed:
+                self.losses.append(Loss(event.number, self.definition.name, missed, kept, before))
+
     def _fill(self, events: Sequence[Event], *, end: int, before: int | None) -> None:
         for event in events:
-            for bounds in (self.definition.windows_of or no_windows)(event.event_us):
+            for bounds in self.definition.alone(event):
                 if self.definition.is_closed(bounds[1], before):
                     continue
                 window = self._window(bounds)
@@ -236,7 +270,7 @@ def shares(one: Standing, other: Standing) -> bool:
     return bool({event.number for event in one.last_events} & {event.number for event in other.events})
 
 
-def no_windows(_instant: int) -> list[Bounds]:
+def no_windows(_event: Event) -> list[Bounds]:
     return []
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from pipelines.intervals import EARLIEST_US
 from tests.oracle.publishing import LATEST, Definition, Event, Publisher
-from tests.oracle.shapes import sessions
+from tests.oracle.shapes import sessions, tumbled
 
 SECOND = 1_000_000
 
@@ -58,3 +58,9 @@ def test_processing_time_by_triggers_depends_on_the_order_of_arrival() -> None:
             found.append((row.event_count, sum(scores)))
         assert [total for _, total in found] == told
         assert [count for count, _ in found] == [len(scores) for scores in batches]
+
+
+def test_windows_that_are_not_aligned_hold_their_events() -> None:
+    for shift, starts in ((0, [0, 0, 120]), (60, [-60, 60, 60])):
+        held = [tumbled(instant, 120, shift) for instant in (10, 70, 130)]
+        assert held == [[(start, start + 120)] for start in starts]

@@ -25,6 +25,8 @@ WINDOW = re.compile(r"(?P<key>\w+) (?:\[(?P<start>-?\d+), (?P<end>-?\d+)\)|(?P<e
 Told = tuple[str, int, int, str, int, str, int | None, bool]
 """Of a pane: key, bounds, timing, index, kind, total, whether it is final."""
 Standing = dict[tuple[str, int, int], int | None]
+SHAPES = {"tumbling": set(), "sliding": {"step"}, "session": {"touching", "max"}, "global": set()}
+"""What may stand beside the shape of a window."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +61,11 @@ def transcripts(folder: str) -> list[Transcript]:
 
 
 def read(story: Mapping) -> Transcript:
-    """A story; a sentence that is none is refused."""
+    """A story; a sentence that is none and a word that is unknown are refused."""
+    only(story, {"title", "window", "batches", "windows"})
     batches, start = [], 0
     for told in story["batches"]:
+        only(told, {"until", "rows", "watermark", "panes"})
         end = told["until"] * MINUTE
         assert start < end, f"{story['title']}: batches follow one another"
         events = tuple(_event(row, arrival=end - 1) for row in told["rows"])
@@ -77,6 +81,12 @@ def read(story: Mapping) -> Transcript:
         batches=tuple(batches),
         windows=stands,
     )
+
+
+def only(told: Mapping, known: set[str]) -> None:
+    """Refuse keys that nobody would read."""
+    unknown = sorted(map(str, told.keys() - known))
+    assert not unknown, f"unknown: {', '.join(unknown)}"
 
 
 def pane_of(text: str) -> Told:
@@ -143,6 +153,9 @@ def _window(text: str) -> tuple[tuple[str, int, int], int]:
 
 def _definition(window: Mapping) -> Definition:
     panes = window.get("panes", {})
+    (shape,) = window.keys() & SHAPES.keys()
+    only(window, {shape, "allowed_lateness", "panes"} | SHAPES[shape])
+    only(panes, {"early", "late", "mode"})
     rules = {
         "name": "it",
         "lateness": _us(window.get("allowed_lateness", "0 min")),
@@ -158,17 +171,20 @@ def _definition(window: Mapping) -> Definition:
     return Definition(windows_of=_windows_of(window), **rules)
 
 
-def _windows_of(window: Mapping) -> Callable[[int], list[tuple[int, int]]]:
+def _windows_of(window: Mapping) -> Callable[[Event], list[tuple[int, int]]]:
     if "global" in window:
         return lambda _: [(EARLIEST_US, LATEST)]
     if "sliding" in window:
-        return partial(slid, size=_us(window["sliding"]), step=_us(window["step"]))
-    return partial(tumbled, size=_us(window["tumbling"]))
+        return lambda event: slid(event.event_us, size=_us(window["sliding"]), step=_us(window["step"]))
+    return lambda event: tumbled(event.event_us, size=_us(window["tumbling"]))
 
 
 def _trigger(told: object) -> Trigger:
     if isinstance(told, dict):
-        return ("rows", told["rows"]) if "rows" in told else ("every", _us(told["every"]))
+        ((kind, value),) = told.items()
+        only(told, {"rows", "every"})
+        return ("rows", value) if kind == "rows" else ("every", _us(value))
+    assert told in ("none", "each batch"), f"no trigger: {told!r}"
     return "none" if told == "none" else "each batch"
 
 

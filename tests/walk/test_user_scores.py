@@ -32,15 +32,22 @@ windows:
   sessions: {session: 1 minute}
   split: {session: 1 minute, touching: split}
   bounded: {session: 1 minute, max: 3 minutes}
+  unshifted: {tumbling: 2 minutes, unaligned: "0"}
+  shifted: {tumbling: 2 minutes, unaligned: "60"}
+"""
+# At 10, 70 and 130 seconds after noon.
+OTHERS = """Ann,TeamY,1,2020-01-01 12:00:10,2020-01-01 12:00:10
+Bob,TeamY,2,2020-01-01 12:01:10,2020-01-01 12:01:10
+Cem,TeamY,4,2020-01-01 12:02:10,2020-01-01 12:02:10
 """
 
 
 @pytest.fixture(scope="module")
 def windows(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Totals]:
-    """Of each window definition the totals, by where windows start and end."""
+    """Of each window definition the totals, by where windows start and end; of the other team, behind it."""
     home = tmp_path_factory.mktemp("user_scores")
     (home / "dags").mkdir()
-    (home / "user_scores.csv").write_text(SCORES.read_text())
+    (home / "user_scores.csv").write_text(SCORES.read_text() + OTHERS)
     (home / "dags" / "user_scores.yml").write_text(SPEC)
     site = Site(spark, str(home / "store"), load(home / "dags" / "user_scores.yml", home=home))
     noon_us, end_us = parse_instant("2020-01-01 12:00"), parse_instant("2020-01-01 12:10")
@@ -48,7 +55,8 @@ def windows(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     found: dict[str, Totals] = {}
     for row in DeltaTable(home / "store" / "user_scores" / "windows").to_pyarrow_table().to_pylist():
         bounds = f"{row['window_start']:%M:%S}", f"{row['window_end']:%M:%S}"
-        found.setdefault(row["window"], {})[bounds] = row["total"]
+        name = row["window"] if row["team"] == "TeamX" else f"{row['window']} of others"
+        found.setdefault(name, {})[bounds] = row["total"]
     return found
 
 
@@ -82,3 +90,9 @@ def test_sessions_that_touch_stay_apart_where_they_are_split(windows: dict[str, 
 
 def test_bounded_sessions_begin_anew_before_they_get_too_long(windows: dict[str, Totals]) -> None:
     assert windows["bounded"] == {("00:26", "02:26"): 14, ("02:26", "05:19"): 22, ("06:39", "08:46"): 12}
+
+
+#   12:00:10   1:10   2:10        shifted by a minute the first window begins at 11:59
+def test_windows_that_are_not_aligned_begin_where_their_shift_says(windows: dict[str, Totals]) -> None:
+    assert windows["unshifted of others"] == {("00:00", "02:00"): 3, ("02:00", "04:00"): 4}
+    assert windows["shifted of others"] == {("59:00", "01:00"): 1, ("01:00", "03:00"): 6}

@@ -41,15 +41,25 @@ BY_TRIGGERS = """
 SESSIONS = "  sessions: {session: 1 minute, panes: {early: each batch, mode: retracting}}"
 SCHEMA = "team STRING, score INT, event_time TIMESTAMP, arrival_time TIMESTAMP"
 
-Said = tuple[str, str, str, int]
+Said = tuple[str, str, str, str, int]
+
+
+def in_another_order(scores: str) -> str:
+    """The same scores of another team: the 7 arrives alone, then all but the 5, then that."""
+    told = [line.split(",") for line in scores.splitlines()[1:]]
+    came = {"7": "12:05:00", "5": "12:09:00"}
+    rows = [
+        [name, "TeamY", score, happened, f"2020-01-01 {came.get(score, '12:07:00')}"]
+        for name, _, score, happened, _ in told
+    ]
+    return "".join(",".join(row) + "\n" for row in rows)
 
 
 def panes(
-    spark: SparkSession, home: Path, *, file: str, windows: str, ends: Sequence[str]
+    spark: SparkSession, home: Path, *, scores: str, windows: str, ends: Sequence[str]
 ) -> list[list[Said]]:
-    """Of each batch, by the time after noon when it ends: window, bounds and signed total of each pane."""
+    """Of each batch, by the time after noon when it ends: team, window, bounds and signed total of panes."""
     (home / "dags").mkdir()
-    scores = (CASES / file).read_text()
     schema = f"name STRING, {SCHEMA}" if scores.startswith("name") else SCHEMA
     (home / "scores.csv").write_text(scores)
     (home / "dags" / "user_scores.yml").write_text(SPEC.format(schema=schema, windows=windows))
@@ -64,16 +74,19 @@ def panes(
 
 def said(row: dict) -> Said:
     start, end = (f"{row[name]:%-M:%S}" if row[name] else "" for name in ("window_start", "window_end"))
-    return row["window"], start, end, row["total"] if row["kind"] == "insert" else -row["total"]
+    total = row["total"] if row["kind"] == "insert" else -row["total"]
+    return row["team"], row["window"], start, end, total
 
 
 def test_processing_time_by_triggers_and_the_three_modes(spark: SparkSession, tmp_path: Path) -> None:
-    found = panes(
-        spark, tmp_path, file="user_scores.csv", windows=BY_TRIGGERS, ends=("6:00", "8:00", "10:00")
-    )
-    assert [[it[3] for it in rows if it[0] == "ever"] for rows in found] == [[12], [18], [18]]
+    scores = (CASES / "user_scores.csv").read_text()
+    both = scores + in_another_order(scores)
+    found = panes(spark, tmp_path, scores=both, windows=BY_TRIGGERS, ends=("6:00", "8:00", "10:00"))
+    assert [[it[4] for it in rows if it[:2] == ("TeamX", "ever")] for rows in found] == [[12], [18], [18]]
+    # By triggers the answer depends on the order of arrival.
+    assert [[it[4] for it in rows if it[:2] == ("TeamY", "ever")] for rows in found] == [[7], [36], [5]]
     of_six = {
-        mode: [[it[3] for it in rows if it[:2] == (mode, "6:00")] for rows in found]
+        mode: [[it[4] for it in rows if it[:3] == ("TeamX", mode, "6:00")] for rows in found]
         for mode in ("discarding", "accumulating", "retracting")
     }
     assert of_six == {
@@ -97,5 +110,6 @@ def test_session_panes_with_retractions(spark: SparkSession, tmp_path: Path) -> 
         ("9:01", [("6:39", "8:26", -11), ("6:39", "8:46", 12)]),
     ]
     ends = [end for end, _ in told]
-    found = panes(spark, tmp_path, file="user_scores_sessions.csv", windows=SESSIONS, ends=ends)
-    assert [[it[1:] for it in rows] for rows in found] == [rows for _, rows in told]
+    scores = (CASES / "user_scores_sessions.csv").read_text()
+    found = panes(spark, tmp_path, scores=scores, windows=SESSIONS, ends=ends)
+    assert [[it[2:] for it in rows] for rows in found] == [rows for _, rows in told]

@@ -68,3 +68,19 @@ class ByNumber:
 
 
 BY_PRICE, BY_ID = ByNumber("price"), ByNumber("_id")
+
+
+@dataclass(frozen=True)
+class ByRemainder:
+    """No interval, one or two, as a column says by its remainder; they begin together, every `step_us`."""
+
+    column: str
+    step_us: int
+
+    def assign(self, event: Mapping[str, object]) -> list[tuple[int, int]]:
+        at_us, many = int(str(event["event_us"])), int(str(event[self.column])) % 3
+        start_us = at_us // self.step_us * self.step_us
+        return [(start_us, start_us + (2 + number) * self.step_us) for number in range(many)]
+
+
+NONE_TO_TWO = ByRemainder("number", 20 * SECOND)
