@@ -40,13 +40,14 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class Transcript:
-    """A story of one window definition."""
+    """A story of one window definition. Where it tells of a disorder, its watermarks follow from its rows."""
 
     title: str
     window: str
     definition: Definition
     batches: tuple[Batch, ...]
     windows: Standing | None = None
+    max_disorder: str | None = None
 
 
 def transcripts(folder: str) -> list[Transcript]:
@@ -76,6 +77,7 @@ def read(story: Mapping) -> Transcript:
         definition=_definition(story["window"]),
         batches=tuple(batches),
         windows=stands,
+        max_disorder=story.get("max_disorder"),
     )
 
 
@@ -145,14 +147,14 @@ def _definition(window: Mapping) -> Definition:
     panes = window.get("panes", {})
     rules = {
         "name": "it",
-        "lateness": _us(window.get("allowed_lateness", "0 min")),
+        "lateness": microseconds(window.get("allowed_lateness", "0 min")),
         "early": _trigger(panes.get("early", "none")),
         "late": _trigger(panes.get("late", "each batch")),
         "mode": panes.get("mode", "accumulating"),
     }
     if "session" in window:
-        gap, touching = _us(window["session"]), window.get("touching", "merge")
-        longest = _us(window["max"]) if "max" in window else None
+        gap, touching = microseconds(window["session"]), window.get("touching", "merge")
+        longest = microseconds(window["max"]) if "max" in window else None
         of = partial(sessions, gap=gap, splits=touching == "split", longest=longest)
         return Definition(sessions_of=of, gap=gap, touching=touching, **rules)
     return Definition(windows_of=_windows_of(window), **rules)
@@ -162,17 +164,17 @@ def _windows_of(window: Mapping) -> Callable[[int], list[tuple[int, int]]]:
     if "global" in window:
         return lambda _: [(EARLIEST_US, LATEST)]
     if "sliding" in window:
-        return partial(slid, size=_us(window["sliding"]), step=_us(window["step"]))
-    return partial(tumbled, size=_us(window["tumbling"]))
+        return partial(slid, size=microseconds(window["sliding"]), step=microseconds(window["step"]))
+    return partial(tumbled, size=microseconds(window["tumbling"]))
 
 
 def _trigger(told: object) -> Trigger:
     if isinstance(told, dict):
-        return ("rows", told["rows"]) if "rows" in told else ("every", _us(told["every"]))
+        return ("rows", told["rows"]) if "rows" in told else ("every", microseconds(told["every"]))
     return "none" if told == "none" else "each batch"
 
 
-def _us(told: str) -> int:
+def microseconds(told: str) -> int:
     number, unit = told.split(" ")
     return int(number) * UNITS[unit]
 
