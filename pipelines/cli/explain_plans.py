@@ -70,4 +70,4 @@ def _kind(part: Part, aggregate: Aggregate, *, kind: DataType) -> DataType:
 
 
 def _number(choice: Choice) -> str:
-    return f"{choice.combines:,.0f}"
+    return f"{choice.combines:,}"

@@ -23,7 +23,7 @@ FEW_WINDOWS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The strategy for one part, why, and about how many combines a result of it takes.
+    """The strategy for one part, why, and how many combines a result takes of keys with all their frames.
 
     `is_gathered`: the change points of a block are gathered for it, since Spark cannot combine its states.
     """
@@ -31,7 +31,7 @@ class Choice:
     column: str
     strategy: Strategy
     why: str
-    combines: float
+    combines: int
     is_gathered: bool = False
 
 
@@ -76,28 +76,23 @@ def plan_of(
     *,
     shape: Sliding | Cumulate,
     frame_us: int,
-    density: float = 1.0,
     only: Strategy | None = None,
 ) -> Plan:
-    """The plan of a window over frames of which a key has that share.
+    """The plan of a window over frames of that length.
 
     `only` asks for a strategy; what cannot be deducted is then put together by prefix and suffix. Growing
     windows have prefixes alone.
     """
     windows = most_windows(shape)
     if only == "recombine" or (only is None and windows <= FEW_WINDOWS):
-        combines = density * shape.size_us / frame_us
+        combines = shape.size_us // frame_us
         choices = [
             Choice(column=part.column, strategy="recombine", why=_few(windows), combines=combines)
             for part in parts
         ]
     else:
-        changes = min(1.0, density * shape.step_us / frame_us)
         choices = [
-            _growing(part, changes=changes)
-            if isinstance(shape, Cumulate)
-            else _choice(part, changes=changes, only=only)
-            for part in parts
+            _growing(part) if isinstance(shape, Cumulate) else _choice(part, only=only) for part in parts
         ]
     return Plan(shape=shape, frame_us=frame_us, choices=tuple(choices))
 
@@ -107,18 +102,17 @@ def most_windows(shape: Sliding | Cumulate) -> int:
     return -(-shape.size_us // shape.step_us)
 
 
-def _growing(part: StatePart, *, changes: float) -> Choice:
+def _growing(part: StatePart) -> Choice:
     why = "a window is the beginning of its block, and what entered stays"
     gathers = part.part.gathers
-    return Choice(column=part.column, strategy="prefix", why=why, combines=changes, is_gathered=gathers)
+    return Choice(column=part.column, strategy="prefix", why=why, combines=1, is_gathered=gathers)
 
 
-def _choice(part: StatePart, *, changes: float, only: Strategy | None) -> Choice:
-    """`changes` is how many change points there are to a result, at most one."""
+def _choice(part: StatePart, *, only: Strategy | None) -> Choice:
     cheap = isinstance(part.kind, IntegralType | DecimalType)
     if part.deducts and (only == "deduct" or (only is None and cheap)):
         why = "its type is exact: what leaves a window is taken away again"
-        return Choice(column=part.column, strategy="deduct", why=why, combines=2 * changes)
+        return Choice(column=part.column, strategy="deduct", why=why, combines=2)
     if part.deducts:
         why = "merging states of its type costs less than taking one away"
     elif part.part.deduct is None:
@@ -131,7 +125,7 @@ def _choice(part: StatePart, *, changes: float, only: Strategy | None) -> Choice
         column=part.column,
         strategy="prefix–suffix",
         why=why,
-        combines=3 * changes,
+        combines=3,
         is_gathered=part.part.gathers,
     )
 

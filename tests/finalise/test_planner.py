@@ -23,10 +23,9 @@ def choice_for(
     *,
     sliding: Sliding = HOURLY,
     only: Strategy | None = None,
-    density: float = 1.0,
 ) -> Choice:
     parts = [StatePart(column="it", part=part, kind=kind)]
-    return plan_of(parts, shape=sliding, frame_us=1, only=only, density=density).choices[0]
+    return plan_of(parts, shape=sliding, frame_us=1, only=only).choices[0]
 
 
 @pytest.mark.parametrize(
@@ -78,11 +77,6 @@ def test_combines_a_result_do_not_grow_with_the_size_but_where_frames_are_recomb
     assert choice_for(ROWS, LongType(), sliding=long).combines == 2
     assert choice_for(LARGEST, LongType(), sliding=long).combines == 3
     assert choice_for(LARGEST, LongType(), sliding=long, only="recombine").combines == 100_000
-
-
-def test_where_a_key_has_one_frame_in_ten_a_result_takes_a_tenth() -> None:
-    assert choice_for(ROWS, LongType(), density=0.1).combines == pytest.approx(0.2)
-    assert choice_for(ROWS, LongType(), density=0.1, only="recombine").combines == pytest.approx(6)
 
 
 def test_what_cannot_be_deducted_is_not_though_it_is_asked_for() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ values = st.fixed_dictionaries(
         "number": st.none() | st.integers(-3, 3),
         "money": st.none() | st.integers(-250, 250).map(lambda cents: Decimal(cents).scaleb(-2)),
         "real": st.none() | st.integers(-8, 8).map(lambda quarters: quarters / 4),
+        "wild": st.sampled_from((None, 0.25, 1.5, 1.5, -2.0, math.inf, -math.inf, math.nan)),
     }
 )
 often_none = st.sampled_from((False,) * 15 + (True,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import reduce
+from math import isnan, nan
 from operator import and_, or_, xor
 
 from tests.oracle.model import Aggregate, Event, Value
@@ -39,7 +40,7 @@ def state_of(aggregate: Aggregate, given: list[Pair]) -> dict[str, Value]:
         case "count":
             state = {"rows": len(values)}
         case "sum" | "avg":
-            state = {"total": sum(values), "rows": len(values)}
+            state = {"total": with_one_nan(sum(values)), "rows": len(values)}
         case "bit_xor":
             state = {"bits": reduce(xor, values, 0), "rows": len(values)}
         case "distinct":
@@ -84,7 +85,7 @@ def of_pairs(aggregate: Aggregate, given: list[Pair]) -> Value:
         case "first" | "last" | "min_by" | "max_by":
             result = picked(aggregate, given)[1] if given else None
         case _:
-            result = OF_SOME[aggregate.op](values) if given else None
+            result = with_one_nan(OF_SOME[aggregate.op](values)) if given else None
     return result
 
 
@@ -122,11 +123,25 @@ def mean_of(values: list[Value]) -> Value:
         return (total / len(values)).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
 
 
+def with_one_nan(value: Value) -> Value:
+    """The one NaN in the place of any, so that a result equals itself when it is computed again."""
+    return nan if is_nan(value) else value
+
+
+def is_nan(value: Value) -> bool:
+    return isinstance(value, float) and isnan(value)
+
+
+def place_of(value: Value) -> tuple[bool, Value]:
+    """NaN comes after all other numbers, infinity too, as in Spark."""
+    return (True, 0) if is_nan(value) else (False, value)
+
+
 OF_SOME = {
     "sum": sum,
     "avg": mean_of,
-    "min": min,
-    "max": max,
+    "min": lambda values: min(values, key=place_of),
+    "max": lambda values: max(values, key=place_of),
     "any": any,
     "all": all,
     "bit_and": lambda values: reduce(and_, values),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from math import inf, nan
 
 import pytest
 
@@ -80,3 +81,19 @@ def test_only_a_true_condition_lets_an_event_count() -> None:
     )
     assert result_of(above, events(None, 1, 2, 3)) == 5
     assert parts_of(above, events(None, 1, 2, 3)) == {"it__total": 5, "it__rows": 2}
+
+
+@pytest.mark.parametrize(
+    ("op", "values", "result"),
+    [
+        ("max", (nan, inf, 1.0), nan),
+        ("max", (1.0, nan, inf), nan),
+        ("min", (nan, inf, None), inf),
+        ("min", (nan, nan), nan),
+        ("sum", (inf, 1.0, -inf), nan),
+        ("avg", (inf, 1.0), inf),
+    ],
+)
+def test_nan_is_one_value_above_all_others(op: str, values: tuple[Value, ...], result: float) -> None:
+    found = result_of(Aggregate(name="it", op=op, of="v"), events(*values))
+    assert [found] == [result]

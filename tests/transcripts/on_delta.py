@@ -15,13 +15,14 @@ from pipelines.stages import Request, Site, run_stage
 from tests.transcripts.reading import Batch, Standing, Told, Transcript
 from tests.walk.published import rows_of
 
-# The disorder is so large that the watermark is what each batch says.
+ENDLESS = "10000 days"
+"""So large a disorder that the watermark is what each batch says."""
 SPEC = """
 name: story
 source: {{format: parquet, path: data, event_time: event_time, arrival_time: arrival_time}}
 key: [user]
 aggregates: {{total: {{sum: number}}}}
-time: {{max_disorder: 10000 days}}
+time: {{max_disorder: {disorder}}}
 windows: {{it: {window}}}
 """
 ROWS = pa.schema(
@@ -40,7 +41,8 @@ def by_walk(
     """What the walk publishes, batch by batch, and what stands then; each stage runs so many times."""
     for name in ("data", "dags"):
         (folder / name).mkdir()
-    (folder / "dags" / "story.yml").write_text(SPEC.format(window=story.window))
+    disorder = story.max_disorder or ENDLESS
+    (folder / "dags" / "story.yml").write_text(SPEC.format(window=story.window, disorder=disorder))
     rows = [
         {"user": it.key, "number": it.number, "event_time": it.event_us, "arrival_time": it.arrival_us}
         for batch in story.batches
@@ -49,10 +51,11 @@ def by_walk(
     pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), folder / "data" / "rows.parquet")
     site = Site(spark, str(folder / "store"), load(folder / "dags" / "story.yml"))
     for batch in story.batches:
+        is_final = batch.watermark == LATEST_US
         request = Request(
             batch=Interval(batch.start, batch.end),
-            watermark_us=None if batch.watermark == LATEST_US else batch.watermark,
-            final=batch.watermark == LATEST_US,
+            watermark_us=None if is_final or story.max_disorder else batch.watermark,
+            final=is_final,
         )
         for stage, source in (("accumulate", "main"), ("combine", None), ("finalise", None)):
             for _ in range(times):

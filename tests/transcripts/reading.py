@@ -42,13 +42,14 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class Transcript:
-    """A story of one window definition."""
+    """A story of one window definition. Where it tells of a disorder, its watermarks follow from its rows."""
 
     title: str
     window: str
     definition: Definition
     batches: tuple[Batch, ...]
     windows: Standing | None = None
+    max_disorder: str | None = None
 
 
 def transcripts(folder: str) -> list[Transcript]:
@@ -62,7 +63,7 @@ def transcripts(folder: str) -> list[Transcript]:
 
 def read(story: Mapping) -> Transcript:
     """A story; a sentence that is none and a word that is unknown are refused."""
-    only(story, {"title", "window", "batches", "windows"})
+    only(story, {"title", "window", "batches", "windows", "max_disorder"})
     batches, start = [], 0
     for told in story["batches"]:
         only(told, {"until", "rows", "watermark", "panes"})
@@ -80,6 +81,7 @@ def read(story: Mapping) -> Transcript:
         definition=_definition(story["window"]),
         batches=tuple(batches),
         windows=stands,
+        max_disorder=story.get("max_disorder"),
     )
 
 
@@ -158,14 +160,14 @@ def _definition(window: Mapping) -> Definition:
     only(panes, {"early", "late", "mode"})
     rules = {
         "name": "it",
-        "lateness": _us(window.get("allowed_lateness", "0 min")),
+        "lateness": microseconds(window.get("allowed_lateness", "0 min")),
         "early": _trigger(panes.get("early", "none")),
         "late": _trigger(panes.get("late", "each batch")),
         "mode": panes.get("mode", "accumulating"),
     }
     if "session" in window:
-        gap, touching = _us(window["session"]), window.get("touching", "merge")
-        longest = _us(window["max"]) if "max" in window else None
+        gap, touching = microseconds(window["session"]), window.get("touching", "merge")
+        longest = microseconds(window["max"]) if "max" in window else None
         of = partial(sessions, gap=gap, splits=touching == "split", longest=longest)
         return Definition(sessions_of=of, gap=gap, touching=touching, **rules)
     return Definition(windows_of=_windows_of(window), **rules)
@@ -175,20 +177,22 @@ def _windows_of(window: Mapping) -> Callable[[Event], list[tuple[int, int]]]:
     if "global" in window:
         return lambda _: [(EARLIEST_US, LATEST)]
     if "sliding" in window:
-        return lambda event: slid(event.event_us, size=_us(window["sliding"]), step=_us(window["step"]))
-    return lambda event: tumbled(event.event_us, size=_us(window["tumbling"]))
+        return lambda event: slid(
+            event.event_us, size=microseconds(window["sliding"]), step=microseconds(window["step"])
+        )
+    return lambda event: tumbled(event.event_us, size=microseconds(window["tumbling"]))
 
 
 def _trigger(told: object) -> Trigger:
     if isinstance(told, dict):
         ((kind, value),) = told.items()
         only(told, {"rows", "every"})
-        return ("rows", value) if kind == "rows" else ("every", _us(value))
+        return ("rows", value) if kind == "rows" else ("every", microseconds(value))
     assert told in ("none", "each batch"), f"no trigger: {told!r}"
     return "none" if told == "none" else "each batch"
 
 
-def _us(told: str) -> int:
+def microseconds(told: str) -> int:
     number, unit = told.split(" ")
     return int(number) * UNITS[unit]
 

@@ -20,6 +20,7 @@ ROWS = pa.schema(
         "number": pa.int64(),
         "money": pa.decimal128(10, 2),
         "real": pa.float64(),
+        "wild": pa.float64(),
         "event_time": INSTANT,
         "arrival_time": INSTANT,
     }

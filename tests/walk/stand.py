@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -100,7 +101,7 @@ def comparable(rows: list[Row], columns: list[str]) -> list[tuple[str, ...]]:
 def written(value: Value) -> str:
     """Exact, and the same for equal numbers of different types."""
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-    return str(Fraction(value)) if is_number else repr(value)
+    return str(Fraction(value)) if is_number and isfinite(value) else repr(value)
 
 
 def differences(
