@@ -75,7 +75,7 @@ Sessions of a gap of five grow, and become one; one has the bounds of an hourly 
 def story(mode: str) -> History:
     """Two definitions, with early and late panes, whose sessions take back what they replace."""
     rules = {"lateness": 8, "early": "each batch", "mode": mode}
-    hourly = Definition(name="hourly", windows_of=partial(tumbled, size=10), **rules)
+    hourly = Definition(name="hourly", windows_of=lambda it: tumbled(it.event_us, 10), **rules)
     of = partial(sessions, gap=5, splits=False, longest=None)
     bursts = Definition(name="bursts", sessions_of=of, gap=5, touching="merge", **rules)
     publishers = [Publisher(it, key) for it in (hourly, bursts) for key in ("EWR", "JFK")]
