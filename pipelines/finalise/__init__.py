@@ -6,7 +6,7 @@ closed one changes only by a restatement; and the same frames give the same pane
 """
 
 from pipelines.finalise.concern import Concern, concern_of
-from pipelines.finalise.news import CAME, counts_news, frame_news, holds_back, session_news
+from pipelines.finalise.news import CAME, counts_news, frame_news, session_news
 from pipelines.finalise.panes import panes
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.reshaped import as_if_taken_back, taken_back
@@ -27,7 +27,6 @@ __all__ = [
     "counts_news",
     "finished",
     "frame_news",
-    "holds_back",
     "last_published",
     "panes",
     "retracted_sessions",

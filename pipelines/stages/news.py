@@ -8,32 +8,38 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.finalise import CAME, frame_news, holds_back, session_news
+from pipelines.finalise import CAME, frame_news, session_news
+from pipelines.spec import EachBatch, Global
 from pipelines.stages.concerned import Concerned, Group
 from pipelines.stages.site import Work
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import first_started
-from pipelines.store.sql import is_batch
+from pipelines.store.sql import is_batch, text
 
 
 def news_of(work: Work, group: Group, *, found: Concerned, last: DataFrame) -> DataFrame:
     """The news of the windows of a group."""
-    covering = f"({found.covering}) AND ({_when(work, group)})"
     last = last.where(F.col("window").isin([it.window.name for it in group.concerns]))
     if not group.of_sessions:
+        covering = f"({found.covering}) AND ({_when(work, group)})"
         partials = _with_came(work, work.tables.read("partial_frames").where(covering))
         return frame_news(partials, last, pipeline=work.pipeline, concerns=group.concerns)
     sessions = found.states.withColumns(
         {name: F.timestamp_micros(f"{name}_us") for name in ("window_start", "window_end")}
     )
-    partials = _with_came(work, work.tables.read("partial_sessions").where(covering))
+    partials = _with_came(work, work.tables.read("partial_sessions").where(found.covering))
     return session_news(partials, last, sessions=sessions, pipeline=work.pipeline)
 
 
 def _when(work: Work, group: Group) -> str:
-    """The predicate that a partial frame or session can be news: of this batch alone where none waits."""
-    may_wait = work.run.opening.changes.new_triggers or any(holds_back(it.window) for it in group.concerns)
-    return "true" if may_wait else is_batch(work.batch)
+    """The predicate that a partial frame can be news: of a window of all time that tells its news batch by
+    batch, and misses none, this batch's alone.
+    """
+    if work.run.opening.changes.new_triggers or work.request.ignore_lateness:
+        return "true"
+    windows = [it.window for it in group.concerns if isinstance(it.window.shape, Global)]
+    told = [text(it.name) for it in windows if it.panes.early == EachBatch()]
+    return f"grid NOT IN ({', '.join(told)}) OR {is_batch(work.batch)}" if told else "true"
 
 
 def all_news(news: Sequence[DataFrame]) -> DataFrame | None:

@@ -17,7 +17,7 @@ from pipelines.store.ledger import now_us, read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.reader import read_ledger
 from pipelines.store.retention import say_gone
-from pipelines.store.tables import ATTEMPTS, RUNS, Columns, Shapes
+from pipelines.store.tables import ATTEMPTS, PARTITIONED_BY, RUNS, Columns, Shapes
 
 LEDGER = ("runs", "attempts")
 
@@ -46,6 +46,9 @@ def empty_tables(site: Site, batch: Interval) -> None:
             # Whoever was at work before, and sleeps, can write nothing any more.
             small.say_written(site.tables, table, fence=Fence(lane=lane, attempt=attempt))
         small.recreate(site.tables, table, columns=columns)
+    for table in sorted(PARTITIONED_BY.keys() - shapes.tables().keys() - set(LEDGER)):
+        # What the spec no longer asks for.
+        small.let_be_empty(site.tables, table)
     say_gone(site.tables, None)
 
 

@@ -148,6 +148,12 @@ def set_property(store: Folder, table: str, *, name: str, value: str) -> None:
     retried(commit, table)
 
 
+def let_be_empty(store: Folder, table: str) -> None:
+    """Take all rows out of a table, if it is there."""
+    if has_rows(store, table):
+        retried(lambda: overwrite(open_table(store, table), []), table)
+
+
 def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence: Fence) -> None:
     """Put rows in the place of those that match `where`, once per attempt; the rows have to match it too."""
 

@@ -9,11 +9,12 @@ from pyspark.sql import SparkSession
 
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval
+from pipelines.spec import load
 from pipelines.stages import Request, Site, open_batch, rebuilding, run_batch
 from pipelines.store.ledger import mark
 from pipelines.store.tables import Shapes
 from pipelines.store.writes import append
-from tests.walk.test_sessions import CLICKS, SECOND, site_of, standing_windows
+from tests.walk.test_sessions import CLICKS, SECOND, SPEC, site_of, standing_windows
 
 FIRST, NEXT = Interval(0, 100 * SECOND), Interval(100 * SECOND, 200 * SECOND)
 
@@ -50,4 +51,20 @@ def test_who_slept_through_a_rebuilding_writes_nothing_and_a_batch_that_began_is
     append(site.tables, "partial_sessions", rows=rows, fence=asleep.fence("partial_sessions/main"))
     assert site.tables.read("partial_sessions").collect() == []
     list(run_batch(site, Request(batch=FIRST)))
+    assert standing_windows(tmp_path / "store") == stood
+
+
+@pytest.mark.slow
+def test_a_rebuilding_also_empties_what_the_spec_no_longer_asks_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spec = SPEC.replace("source: {", "source: {event_id: {of: [user, number]}, ")
+    site = site_of(spark, tmp_path, CLICKS, spec=spec)
+    list(run_batch(site, Request(batch=FIRST)))
+    stood = standing_windows(tmp_path / "store")
+    (tmp_path / "dags" / "clicks.yml").write_text(SPEC)
+    without = Site(spark, site.store, load(tmp_path / "dags" / "clicks.yml"))
+    rebuilding.empty_tables(without, FIRST)
+    assert site.tables.read("event_ids").collect() == []
+    list(run_batch(without, Request(batch=FIRST)))
     assert standing_windows(tmp_path / "store") == stood
