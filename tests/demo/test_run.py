@@ -19,6 +19,16 @@ from pipelines.store.reader import count_rows
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 DEMO = [sys.executable, "-m", "demo.run"]
+PRINTED = (
+    "2013-02-01 00:00  2014-01-03 00:00  published     310,128     301,942       0          8,186",
+    "JFK       rolling   2013-01-07 14:00  LATE                 1         26",
+    "event_time is null                                                 8,713  quarantined",
+    "Picture    var/demo/newark.png",
+    "Data Docs  var/demo/store/airport_traffic/data_docs/index.html",
+    "source var/demo/variables && airflow standalone",
+    "source var/demo/variables && airflow dags trigger airport_traffic --conf",
+)
+"""Of the ledger, the windows, the findings, the places and the two lines that go on from there."""
 
 
 @pytest.fixture
@@ -65,6 +75,7 @@ def test_a_year_of_flights_becomes_windows_and_a_picture(demo: subprocess.Popen[
     assert count_rows(str(STORE), DAG, table="windows", where="window = 'rolling'") == 44_152
     assert count_rows(str(STORE), DAG, table="quarantine") == 8_713
     assert count_rows(str(STORE), DAG, table="runs", where="status = 'published'") == 6
+    assert [line for line in PRINTED if line not in told.read_text()] == []
     assert PICTURE.stat().st_size > 10_000
     assert DATA_DOCS.is_file()
     assert left_running() == []
