@@ -1,8 +1,8 @@
 """Which sessions a batch can be about, told by when it touched, so that few files are read.
 
-Open sessions do not overlap, so one that meets none of the partial sessions of a batch is as it was; nor is
-one that began anew beside a closed one, which may overlap it. Where a greatest length or a function cuts them
-a session may depend on the one before it, and all are looked at.
+A session that meets none of the partial sessions of a batch is as it was, also one that began anew beside a
+closed one and overlaps it. Where a greatest length or a function cuts them a session may depend on the one
+before it, and all are looked at.
 """
 
 from __future__ import annotations

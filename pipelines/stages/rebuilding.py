@@ -13,13 +13,12 @@ from pipelines.stages.site import Site
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt
 from pipelines.store.fence import Fence
+from pipelines.store.history import OF_THE_LEDGER
 from pipelines.store.ledger import now_us, read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.reader import read_ledger
 from pipelines.store.retention import say_gone
 from pipelines.store.tables import ATTEMPTS, PARTITIONED_BY, RUNS, Columns, Shapes
-
-LEDGER = ("runs", "attempts")
 
 
 def empty_tables(site: Site, batch: Interval) -> None:
@@ -46,7 +45,7 @@ def empty_tables(site: Site, batch: Interval) -> None:
             # Whoever was at work before, and sleeps, can write nothing any more.
             small.say_written(site.tables, table, fence=Fence(lane=lane, attempt=attempt))
         small.recreate(site.tables, table, columns=columns)
-    for table in sorted(PARTITIONED_BY.keys() - shapes.tables().keys() - set(LEDGER)):
+    for table in sorted(PARTITIONED_BY.keys() - shapes.tables().keys() - set(OF_THE_LEDGER)):
         # What the spec no longer asks for.
         small.let_be_empty(site.tables, table)
     say_gone(site.tables, None)
@@ -78,7 +77,7 @@ def _empty_ledger(site: Site, batch: Interval) -> int:
 
 
 def _tables(shapes: Shapes) -> dict[str, Columns]:
-    return {table: columns for table, columns in shapes.tables().items() if table not in LEDGER}
+    return {table: columns for table, columns in shapes.tables().items() if table not in OF_THE_LEDGER}
 
 
 def _refuse_running(pending: LedgerRow | None) -> None:
