@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,9 @@ MEASURED: list[tuple[str, str, str]] = []
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session as a user has it: nothing of it is tuned for the measures."""
+    started = time.monotonic()
     session = open_session("local[2]")
+    MEASURED.append(("a session of Spark, from nothing", f"{time.monotonic() - started:.1f} s", ""))
     yield session
     MEASURED.append(("peak resident memory of the JVM", f"{peak_of_children():.1f} GB", ""))
     session.stop()

@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 from pipelines.intervals import Interval
 from pipelines.spec import load
-from pipelines.stages import Report, Request, Site, run_batch, run_stage
+from pipelines.stages import Request, Site, run_batch, run_stage
+from tests.benchmarks.commits import commits
 
 ROUNDS = 3
 DAY = Interval(1_577_836_800_000_000, 1_577_923_200_000_000)
@@ -67,12 +68,18 @@ def test_accumulating_costs_little_more_than_the_bare_aggregation(
 def test_what_each_stage_takes(
     spark: SparkSession, feed: Path, tmp_path: Path, measured: list[tuple[str, str, str]]
 ) -> None:
-    reports: list[Report] = list(
-        run_batch(site(spark, feed, tmp_path / "store"), Request(batch=DAY, final=True))
-    )
-    for report in reports:
+    store = tmp_path / "store"
+    since = time.time()
+    for report in run_batch(site(spark, feed, store), Request(batch=DAY, final=True)):
+        until = time.time()
         counts = ", ".join(f"{number:,} {name}" for name, number in report.counts.items() if number)
-        measured.append((f"stage {report.stage} of {counts}", f"{report.seconds:.1f} s", ""))
+        mine = [commit.seconds for commit in commits(store) if since <= commit.at < until]
+        told = f"{report.seconds:.1f} s, of them {sum(mine):.1f} s in {len(mine)} commits of Delta"
+        opening = until - since - report.seconds
+        measured.append((f"stage {report.stage} of {counts}", told, ""))
+        if report.stage == "accumulate":
+            measured.append(("before it: making the tables, opening the batch", f"{opening:.1f} s", ""))
+        since = until
 
 
 def bare(spark: SparkSession, feed: Path, store: Path) -> float:
