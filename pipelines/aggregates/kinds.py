@@ -7,6 +7,7 @@ from pyspark.sql.types import (
     BooleanType,
     CalendarIntervalType,
     DataType,
+    DecimalType,
     IntegralType,
     MapType,
     NumericType,
@@ -27,6 +28,8 @@ OF: dict[str, Kinds] = {
     **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), (IntegralType,)),
 }
 OF_ANYTHING = ("count", "custom")
+OF_TOTALS, MOST_SCALE = ("sum", "avg"), 35
+"""What keeps a total of decimals, which has room for so many digits after the point."""
 
 
 def kinds_of(op: str) -> Kinds:
@@ -42,6 +45,11 @@ def kinds_by(op: str) -> Kinds:
 def needs_order(op: str) -> bool:
     """Whether its values have to be ones that can be put in order: to compare, to break ties, to group."""
     return op not in OF_ANYTHING
+
+
+def is_kept_whole(op: str, kind: DataType) -> bool:
+    """Whether the operation's state has all digits of values of the type."""
+    return op not in OF_TOTALS or not isinstance(kind, DecimalType) or kind.scale <= MOST_SCALE
 
 
 def can_be_ordered(kind: DataType) -> bool:

@@ -10,9 +10,9 @@ from operator import add
 from pyspark.sql.types import ArrayType, DataType, DoubleType, LongType
 
 from pipelines.aggregates import Part, operation_of
-from pipelines.aggregates.sums import ROWS
+from pipelines.aggregates.sums import ROWS, SUM_DIGITS
 from pipelines.cli.written import Value, table
-from pipelines.finalise.parts import StatePart
+from pipelines.finalise.parts import MOST_DIGITS, SPARE_DIGITS, StatePart
 from pipelines.finalise.planner import Choice, plan_of
 from pipelines.spec import Aggregate, Cumulate, Pipeline, Sliding
 from pipelines.windows import grid_of
@@ -24,6 +24,9 @@ WORDS = (
     "prefix: the beginning of a block, in which each frame is combined with what came before it",
     "combines are at most so many: where frames have gaps, windows between two changes share theirs",
 )
+EITHER = " where types are exact, else "
+DIGITS = MOST_DIGITS - 1 - SPARE_DIGITS - SUM_DIGITS
+EXACT = f"exact: whole numbers, and decimals of up to {DIGITS} digits, whose running totals have room"
 
 
 def plans(pipeline: Pipeline) -> str:
@@ -38,6 +41,8 @@ def plans(pipeline: Pipeline) -> str:
     told = {str(strategy) for _, _, strategy, *_ in listed}
     used = {word for strategy in told for word in strategy.replace(",", "").split()}
     words = [line for line in WORDS if line.split(":")[0] in used]
+    if any(EITHER in strategy for strategy in told):
+        words.append(EXACT)
     if used - {"recombine"}:
         words.append(WORDS[-1])
     return "\n".join([table(("window", "result", "strategy", "combines a result", "why"), listed), *words])
@@ -48,7 +53,7 @@ def _told(aggregate: Aggregate, shape: Sliding | Cumulate, *, frame_us: int) -> 
     rounding = _dearest(aggregate, shape, frame_us=frame_us, kind=DoubleType())
     if exact == rounding:
         return [exact.strategy, _number(exact), exact.why]
-    strategy = f"{exact.strategy} where types are exact, else {rounding.strategy}"
+    strategy = f"{exact.strategy}{EITHER}{rounding.strategy}"
     return [strategy, f"{_number(exact)} or {_number(rounding)}", rounding.why]
 
 

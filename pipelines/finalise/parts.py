@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from operator import add, sub
 from typing import Protocol
 
@@ -67,13 +68,12 @@ class StatePart:
 
     def merge(self, one: Column, other: Column) -> Column:
         """Two states as one, where null is the state of nothing."""
-        kind = self.kind
-        if isinstance(kind, DecimalType) and self.part.merge is add and kind.precision == MOST_DIGITS:
-            # Adding two of 38 digits gives 39: Spark would round the last of them away.
-            kind = DecimalType(MOST_DIGITS - 1, kind.scale)
-            one, other = one.cast(kind), other.cast(kind)
-        merged = F.when(one.isNull(), other).when(other.isNull(), one).otherwise(self.part.merge(one, other))
-        return self.state(merged)
+        kind, merge = self.kind, self.part.merge
+        if isinstance(kind, DecimalType) and merge is add and kind.precision == MOST_DIGITS:
+            both = _added(one, other, scale=kind.scale)
+        else:
+            both = merge(one, other)
+        return self.state(F.when(one.isNull(), other).when(other.isNull(), one).otherwise(both))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +105,23 @@ class Running(Protocol):
     def before(self) -> Column: ...
 
     def after(self) -> Column: ...
+
+
+def _added(one: Column, other: Column, *, scale: int) -> Column:
+    """Two decimals of all digits there are: of 39 digits, as Spark adds them, it would round the last away.
+
+    Where both have a digit to spare they are added without it, else as whole numbers, which it never rounds.
+    """
+    digits = MOST_DIGITS - 1
+    roomy, most = DecimalType(digits, scale), F.lit(Decimal((0, (9,) * digits, -scale)))
+    one_whole, other_whole = (
+        F.replace(it.cast("string"), F.lit("."), F.lit("")).cast(DecimalType(MOST_DIGITS, 0))
+        for it in (one, other)
+    )
+    whole = F.concat((one_whole + other_whole).cast("string"), F.lit(f"E-{scale}"))
+    return F.when(
+        (F.abs(one) <= most) & (F.abs(other) <= most), one.cast(roomy) + other.cast(roomy)
+    ).otherwise(whole.cast(DecimalType(MOST_DIGITS, scale)))
 
 
 def exists(states: Mapping[str, Column]) -> Column:

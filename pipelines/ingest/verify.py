@@ -24,7 +24,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from pipelines.aggregates.kinds import can_be_ordered, kinds_by, kinds_of, needs_order
+from pipelines.aggregates.kinds import (
+    MOST_SCALE,
+    can_be_ordered,
+    is_kept_whole,
+    kinds_by,
+    kinds_of,
+    needs_order,
+)
 from pipelines.aggregates.options import by_expression, expression
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, select_columns
@@ -56,13 +63,14 @@ FORBIDDEN = (
 class Asked:
     """An expression of the spec, where it stands, and the types that it may have there (any, if none).
 
-    `ordered`: only types whose values can be put in order.
+    `ordered`: only types whose values can be put in order; `op`: which it is of, if of one.
     """
 
     sql: str
     place: str
     wanted: tuple[type[DataType], ...] = ()
     ordered: bool = False
+    op: str = ""
 
 
 def verify(spark: SparkSession, pipeline: Pipeline, *, batch: Interval | None = None) -> tuple[str, ...]:
@@ -140,8 +148,8 @@ def _asked_of_aggregates(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
         ordered = needs_order(aggregate.op)
         of, by = expression(aggregate), by_expression(aggregate)
         if of is not None:
-            wanted = kinds_of(aggregate.op)
-            yield Asked(sql=of, place=f"{place}: {aggregate.op}", wanted=wanted, ordered=ordered)
+            wanted, op = kinds_of(aggregate.op), aggregate.op
+            yield Asked(sql=of, place=f"{place}: {op}", wanted=wanted, ordered=ordered, op=op)
         if by is not None:
             yield Asked(sql=by, place=f"{place}: by", wanted=kinds_by(aggregate.op), ordered=ordered)
 
@@ -226,12 +234,14 @@ def _analysed(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
             yield f"{found}: {_first_line(error)}; {_columns(rows.columns)}"
         return
     for one, kind in zip(asked, kinds, strict=True):
+        found = f"{one.place}: `{one.sql}` is {kind.simpleString().upper()}; allowed"
         if one.wanted and not isinstance(kind, one.wanted):
-            found = kind.simpleString().upper()
-            yield f"{one.place}: `{one.sql}` is {found}; allowed is {_names(one.wanted)}"
+            yield f"{found} is {_names(one.wanted)}"
         elif one.ordered and not can_be_ordered(kind):
-            found = kind.simpleString().upper()
-            yield f"{one.place}: `{one.sql}` is {found}; allowed is what has an order: no maps"
+            yield f"{found} is what has an order: no maps"
+        elif not is_kept_whole(one.op, kind):
+            wanted = f"`CAST(… AS DECIMAL(38, {MOST_SCALE}))`"
+            yield f"{found} are at most {MOST_SCALE} digits after the point: {wanted}"
 
 
 def _kinds(rows: DataFrame, asked: Sequence[Asked]) -> list[DataType]:

@@ -13,12 +13,16 @@ from pyspark.errors import PythonException
 DATA_EXCEPTION = re.compile(r"\[(?!DELTA_)[A-Z0-9_.]+\] .*SQLSTATE: 22\w{3}")
 """How Spark words what the SQL standard calls a data exception, in its first line."""
 EXPRESSION = re.compile(r"^== SQL .*==\n(.+?)\n *\^", re.MULTILINE | re.DOTALL)
-BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error\.")
+BYPASS = re.compile(
+    r" (If necessary set \S+ to \S+ to bypass this error(, and return NULL instead)?"
+    r"|Use 'try_sum' to tolerate overflow and return NULL instead)\."
+)
 RAISED = re.compile(r"^Traceback .*\n(?: .*\n)+(\S.*)$", re.MULTILINE)
 """The line after a traceback: what a function of the user's raised."""
 ADVICE = (
     "let such a value be null, with `try_cast`, `try_to_timestamp` or `nullif(…, 0)` (a rule about nulls can "
-    "then quarantine its row), sum decimals where a sum overflows, or mend the data"
+    "then quarantine its row), sum decimals where a sum of whole numbers overflows and decimals of "
+    "fewer digits after the point where one of decimals does, or mend the data"
 )
 
 

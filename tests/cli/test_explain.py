@@ -93,6 +93,13 @@ def test_every_result_of_a_sliding_window_says_its_strategy_and_why(place: Place
     assert "deduct: what a window's block began with" in told
 
 
+def test_what_is_exact_is_told_where_that_decides(place: Place):
+    told = "exact: whole numbers, and decimals of up to 17 digits, whose running totals have room"
+    assert told in place.sash("explain").out
+    place.write_spec(("{avg: fare}", "{max: fare}"))
+    assert told not in place.sash("explain").out
+
+
 def test_lists_are_merged_and_bits_are_deducted_whatever_the_values_are(place: Place):
     more = "  mean_fare: {avg: fare}\n  all: {collect_list: fare}\n  odd: {bit_xor: seats}"
     place.write_spec(("  mean_fare: {avg: fare}", more))

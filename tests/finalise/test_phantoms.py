@@ -98,7 +98,7 @@ def test_a_long_sum_that_does_not_fit_fails_and_never_wraps(
 
 
 @every_strategy
-@pytest.mark.parametrize("digits", [20, 27, 37])
+@pytest.mark.parametrize("digits", [27, 37, 38])
 def test_decimals_keep_every_digit(spark: SparkSession, digits: int, strategy: Strategy) -> None:
     most = Decimal("9" * (digits - 12) + ".123456789012")
     minus = most.copy_negate()
@@ -107,6 +107,15 @@ def test_decimals_keep_every_digit(spark: SparkSession, digits: int, strategy: S
         spark, {0: most, 1: minus, 2: Decimal(1), 5: most}, strategy=strategy, kind=DecimalType(digits, 12)
     )
     assert (found[-2], found[-1], found[0], found[1], found[3]) == (most, 0, 1, after_one, most)
+
+
+@every_strategy
+def test_a_decimal_sum_that_needs_more_than_38_digits_fails_and_is_never_rounded(
+    spark: SparkSession, strategy: Strategy
+) -> None:
+    values = {0: Decimal(f"{'9' * 20}.{'9' * 18}"), 1: Decimal("0.000000000000000001")}
+    with pytest.raises(ArithmeticException, match=r"(?i)overflow|out_of_range"):
+        totals(spark, values, strategy=strategy, kind=DecimalType(38, 18))
 
 
 @every_strategy

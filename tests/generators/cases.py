@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from hypothesis import strategies as st
@@ -43,11 +43,15 @@ class Case:
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, most_events: int, most_batches: int) -> Case:
-    """A whole case; batches follow one another, and rows may arrive before the first or after the last."""
+def cases(draw: st.DrawFn, *, most_events: int, most_batches: int, repeated: bool = False) -> Case:
+    """A whole case; batches follow one another, and rows may arrive before the first or after the last.
+
+    `repeated`: events have ids, and some repeat others'.
+    """
     devices = draw(st.booleans())
+    told = draw(sources)
     pipeline = Pipeline(
-        sources=draw(sources),
+        sources=tuple(draw(with_ids(source)) for source in told) if repeated else told,
         aggregates=CATALOGUE,
         windows=tuple(draw(st.lists(st.sampled_from(WINDOWS), min_size=1, max_size=3, unique=True))),
     )
@@ -74,6 +78,13 @@ sources = st.one_of(
         st.sampled_from((40, 100)),
     ),
 )
+
+
+def with_ids(source: Source) -> st.SearchStrategy[Source]:
+    """The same source, with an id that is known for ever, for a tick, or for longer."""
+    return st.sampled_from((None, 1, 20 * SECOND, 100 * SECOND)).map(
+        lambda within: replace(source, event_id="ticket", within=within)
+    )
 
 
 @st.composite

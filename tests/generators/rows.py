@@ -8,6 +8,7 @@ from decimal import Decimal
 from hypothesis import strategies as st
 
 from tests.oracle import Event, Pipeline
+from tests.oracle.model import Value
 
 SECOND = 1_000_000
 KEYS = (None, "a", "b", "c")
@@ -23,6 +24,8 @@ values = st.fixed_dictionaries(
         "wild": st.sampled_from((None, 0.25, 1.5, 1.5, -2.0, math.inf, -math.inf, math.nan)),
     }
 )
+TICKETS = (None,) * 12 + tuple(range(6))
+"""Ids: most events have none, the others share a few."""
 often_none = st.sampled_from((False,) * 15 + (True,))
 
 
@@ -43,8 +46,15 @@ def drafts(draw: st.DrawFn, pipeline: Pipeline, *, devices: bool) -> Event:
         key=(draw(st.sampled_from(KEYS)),),
         event_us=None if without_event_time else time_us,
         arrival_us=None if without_arrival else time_us + draw(st.sampled_from(DELAYS)),
-        values=draw(values),
+        values=draw(values_for(pipeline)),
     )
+
+
+def values_for(pipeline: Pipeline) -> st.SearchStrategy[dict[str, Value]]:
+    """The columns that have values, with an id where a source has one."""
+    if not any(source.event_id for source in pipeline.sources):
+        return values
+    return st.builds(lambda of, ticket: {**of, "ticket": ticket}, values, st.sampled_from(TICKETS))
 
 
 def numbered(events: list[Event]) -> list[Event]:

@@ -72,3 +72,20 @@ def test_a_wrong_select_hides_no_other_problem_and_makes_none(spark: SparkSessio
     assert key.startswith("source `main`: key `taem` is no column of it; its columns are ")
     assert event_time.startswith("source `main`: event_time: `tt`: ")
     assert by.startswith("source `main`: aggregate `best`: by: `ranc`: ")
+
+
+def test_a_total_has_no_room_for_more_than_35_digits_after_the_point(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    changes = (
+        ("score BIGINT", "score DECIMAL(38,36), fee DECIMAL(38,35)"),
+        (
+            "{distinct: user}",
+            "{sum: score}\n  costs: {sum: fee}\n  mean: {avg: fee + score}",
+        ),
+    )
+    (problem,) = problems_of(spark, tmp_path, *changes)
+    assert problem == (
+        "source `main`: aggregate `users`: sum: `score` is DECIMAL(38,36); allowed are at most 35 digits "
+        "after the point: `CAST(… AS DECIMAL(38, 35))`"
+    )

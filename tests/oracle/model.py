@@ -32,12 +32,17 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A declared source and its rules of time."""
+    """A declared source and its rules of time, and which column is the id of an event, if one is.
+
+    `within`: how long after it counted an id is still known; `None`: for ever.
+    """
 
     name: str = "main"
     max_disorder: int = 0
     idle_after: int | None = None
     max_ahead: int | None = None
+    event_id: str | None = None
+    within: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

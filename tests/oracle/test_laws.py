@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import given, settings
 
@@ -12,6 +13,7 @@ from tests.oracle.panes import held_by
 from tests.oracle.tables import tables_of
 
 some_cases = cases(most_events=25, most_batches=4)
+with_repeats = cases(most_events=30, most_batches=4, repeated=True)
 KEY = ("key",)
 
 
@@ -22,16 +24,29 @@ def walked(case: Case) -> Walk:
     return walk
 
 
-@given(some_cases)
+@given(with_repeats)
 @settings(deadline=None, max_examples=40)
 def test_every_row_has_one_fate_in_one_batch(case: Case) -> None:
     seen = [event.id for outcome in walked(case).ledger for event in outcome.fates.ingested]
     assert sorted(seen) == sorted(set(seen))
     for row in tables_of(walked(case), KEY)["runs"]:
-        assert row["ingested"] == row["accepted"] + row["late"] + row["quarantined"]
+        fates = [row[name] for name in ("accepted", "late", "quarantined", "duplicates")]
+        assert row["ingested"] == sum(fates)
 
 
-@given(some_cases)
+@given(with_repeats)
+@settings(deadline=None, max_examples=40)
+def test_an_id_counts_again_only_where_more_than_it_is_known_for_has_passed(case: Case) -> None:
+    within = {source.name: source.within for source in case.pipeline.sources}
+    arrivals: dict[tuple[object, object], list[int]] = {}
+    for row in tables_of(walked(case), KEY)["event_ids"]:
+        arrivals.setdefault((row["source"], row["ticket"]), []).append(row["arrival_time"])
+    for (source, _), told in arrivals.items():
+        apart = [later - earlier for earlier, later in pairwise(sorted(told))]
+        assert not apart if within[source] is None else all(it > within[source] for it in apart)
+
+
+@given(with_repeats)
 @settings(deadline=None, max_examples=40)
 def test_watermarks_never_go_back(case: Case) -> None:
     after = [outcome.watermark_after for outcome in walked(case).ledger]
@@ -40,7 +55,7 @@ def test_watermarks_never_go_back(case: Case) -> None:
     assert after[len(after) - len(known) :] == known
 
 
-@given(some_cases)
+@given(with_repeats)
 @settings(deadline=None, max_examples=40)
 def test_running_every_batch_twice_changes_nothing(case: Case) -> None:
     twice = replace(case, batches=[batch for batch in case.batches for _ in range(2)])

@@ -17,15 +17,34 @@ OVERFLOW = (
     "this error. SQLSTATE: 22003"
 )
 
+OF_DECIMALS = (
+    "[ARITHMETIC_OVERFLOW] Overflow in sum of decimals. Use 'try_sum' to tolerate overflow and return NULL "
+    'instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22003'
+)
+TOO_LARGE = (
+    "[NUMERIC_VALUE_OUT_OF_RANGE] 100 cannot be represented as Decimal(2, 0). If necessary set "
+    '"spark.sql.ansi.enabled" to "false" to bypass this error, and return NULL instead. SQLSTATE: 22003'
+)
+
 
 def test_a_value_is_told_with_the_expression_that_cannot_bear_it() -> None:
     found = "[CAST_INVALID_INPUT] The value 'n/a' of the type \"STRING\" cannot be cast. SQLSTATE: 22018"
     assert wrong_value(ValueError(CAST)) == f"`cast(delay AS double)` fails on a value: {found}; {ADVICE}"
 
 
-def test_nobody_is_advised_to_let_values_wrap() -> None:
-    found = "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"
-    assert wrong_value(ValueError(OVERFLOW)) == f"an expression fails on a value: {found}; {ADVICE}"
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        (OVERFLOW, "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"),
+        (OF_DECIMALS, "[ARITHMETIC_OVERFLOW] Overflow in sum of decimals. SQLSTATE: 22003"),
+        (
+            TOO_LARGE,
+            "[NUMERIC_VALUE_OUT_OF_RANGE] 100 cannot be represented as Decimal(2, 0). SQLSTATE: 22003",
+        ),
+    ],
+)
+def test_nobody_is_advised_to_let_values_wrap_or_to_lose_them(told: str, kept: str) -> None:
+    assert wrong_value(ValueError(told)) == f"an expression fails on a value: {kept}; {ADVICE}"
 
 
 def test_what_a_custom_function_raises_is_told_in_its_own_words() -> None:

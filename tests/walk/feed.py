@@ -21,6 +21,7 @@ ROWS = pa.schema(
         "money": pa.decimal128(10, 2),
         "real": pa.float64(),
         "wild": pa.float64(),
+        "ticket": pa.int64(),
         "event_time": INSTANT,
         "arrival_time": INSTANT,
     }
@@ -57,6 +58,9 @@ def source_text(source: Source) -> str:
         entries["idle_after"] = micros(source.idle_after)
     if source.max_ahead is not None:
         entries["max_ahead"] = micros(source.max_ahead)
+    if source.event_id is not None:
+        within = {} if source.within is None else {"within": micros(source.within)}
+        entries["event_id"] = mapping({"of": f"[{source.event_id}]", **within})
     return mapping(entries)
 
 

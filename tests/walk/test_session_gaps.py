@@ -40,12 +40,17 @@ ORDERS = {
     "reversed batch by batch": [(2, FIRST), (1, SECOND), (0, SECOND)],
     "the one between last": [(2, FIRST), (0, FIRST), (1, SECOND)],
 }
+#   Those at even places are a session each, until the ones between them come.
+BRIDGES = {
+    "a bridge": [(0, FIRST), (2, FIRST), (1, SECOND)],
+    "two bridges": [(4, FIRST), (0, FIRST), (2, FIRST), (3, SECOND), (1, SECOND)],
+}
 Totals = dict[tuple[int, int], int]
 
 
 @pytest.fixture(scope="module")
 def stands(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
-    """The windows of three events in a row, for each order and distance."""
+    """The windows of events in a row, for each order and distance."""
     folder = tmp_path_factory.mktemp("gaps")
     for name in ("data", "dags"):
         (folder / name).mkdir()
@@ -57,7 +62,7 @@ def stands(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> lis
             "event_time": place * apart,
             "arrival_time": batch.start_us,
         }
-        for order, told in ORDERS.items()
+        for order, told in (ORDERS | BRIDGES).items()
         for apart in (GAP - 1, GAP, GAP + 1)
         for place, batch in told
     ]
@@ -101,3 +106,23 @@ def test_exactly_the_gap_apart_is_a_session_each_where_they_are_split(stands: li
 @pytest.mark.parametrize("touching", ["merge", "split"])
 def test_a_tick_more_than_the_gap_apart_is_a_session_each(stands: list[dict], touching: str) -> None:
     assert told(stands, touching, apart=GAP + 1) == three_sessions(GAP + 1)
+
+
+def test_events_in_reverse_order_make_the_same_sessions(stands: list[dict]) -> None:
+    for touching in ("merge", "split"):
+        for apart in (GAP - 1, GAP, GAP + 1):
+            as_they_happened, *others = told(stands, touching, apart=apart)
+            assert others == [as_they_happened] * 3
+
+
+@pytest.mark.parametrize(("order", "places"), [("a bridge", 3), ("two bridges", 5)])
+@pytest.mark.parametrize(("touching", "apart"), [("merge", GAP - 1), ("merge", GAP), ("split", GAP - 1)])
+def test_a_bridging_event_joins_two_sessions_and_two_of_them_join_three(
+    stands: list[dict], order: str, places: int, touching: str, apart: int
+) -> None:
+    mine = [
+        (it["start"], it["end"], it["total"])
+        for it in stands
+        if (it["window"], it["apart"], it["order"]) == (touching, apart, order)
+    ]
+    assert mine == [(0, (places - 1) * apart + GAP, 2**places - 1)]

@@ -50,6 +50,9 @@ ROWS = pa.schema(
         "arrival_time": pa.timestamp("us", tz="UTC"),
     }
 )
+SHAPES = SPEC.partition("windows:\n")[2] + "  hashed: {tumbling: 30 s, unaligned: true}\n"
+BY_ARRIVAL = SPEC.partition("windows:\n")[0] + "windows:\n"
+BY_ARRIVAL += SHAPES.replace(", time: arrival", "").replace("}\n", ", time: arrival}\n")
 Row = dict[str, object]
 Windows = dict[tuple[object, ...], tuple[int, int]]
 
@@ -120,11 +123,11 @@ def arrives_later(row: Row) -> bool:
 class Place:
     """A folder with rows and a spec, and the windows that come of it."""
 
-    def __init__(self, spark: SparkSession, folder: Path, rows: list[Row]) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, rows: list[Row], *, spec: str = SPEC) -> None:
         self.folder = folder
         (folder / "data").mkdir(parents=True)
         (folder / "dags").mkdir()
-        (folder / "dags" / "kinds.yml").write_text(SPEC)
+        (folder / "dags" / "kinds.yml").write_text(spec)
         self.feed(rows)
         self.site = Site(spark, str(folder / "store"), load(folder / "dags" / "kinds.yml"))
 
@@ -166,6 +169,23 @@ def test_every_kind_equals_plain_loops(spark: SparkSession, tmp_path: Path, cuts
     frames = place.table("frames")
     assert {row["grid"] for row in frames} == {"aligned", "arrival", "shifted", "own", "ever"}
     assert {row["frame_start"] for row in frames if row["grid"] == "ever"} == {EARLIEST_US}
+
+
+@pytest.mark.slow
+def test_every_kind_by_arrival_equals_plain_loops_over_arrivals(spark: SparkSession, tmp_path: Path) -> None:
+    rows = rows_of(seed=3)
+    place = Place(spark, tmp_path, rows, spec=BY_ARRIVAL)
+    place.run(-120, 20)
+    place.run(20, 330, final=True)
+    found, wanted = place.windows(), expected([{**row, "event_time": row["arrival_time"]} for row in rows])
+    hashed = {k: found.pop(k) for k in list(found) if k[1] == "hashed"}
+    assert {k: v for k, v in found.items() if wanted.get(k) != v} == {}
+    assert {k: v for k, v in wanted.items() if found.get(k) != v} == {}
+    assert sum(events for events, _ in hashed.values()) == len(rows)
+    shifts = {(user, int(str(start)) % (30 * SECOND)) for user, _, start, _ in hashed}
+    assert len(shifts) == len({user for user, _ in shifts}) == 3
+    assert len({shift for _, shift in shifts}) > 1
+    assert {int(str(end)) - int(str(start)) for _, _, start, end in hashed} == {30 * SECOND}
 
 
 @pytest.mark.slow

@@ -30,12 +30,17 @@ aggregates: {trades: count, total: {sum: price}}
 windows: {days: {custom: "tests.windows.business_days:NEW_YORK"}}
 """
 #  Daylight saving began on Sunday 10 March 2024: until then midnight is at 5:00 of UTC, afterwards at 4:00.
+#  It ended on Sunday 3 November.
 TRADES = """price,at
 1,2024-03-08T04:59:59Z
 2,2024-03-08T05:00:00Z
 4,2024-03-10T12:00:00Z
 8,2024-03-11T03:59:59Z
 16,2024-03-11T04:00:00Z
+32,2024-11-01T03:59:59Z
+64,2024-11-01T04:00:00Z
+128,2024-11-04T04:59:59Z
+256,2024-11-04T05:00:00Z
 """
 
 
@@ -89,13 +94,16 @@ def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_p
     (tmp_path / "trades.csv").write_text(TRADES)
     (tmp_path / "dags" / "trades.yml").write_text(SPEC)
     site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "trades.yml"))
-    month = Interval(to_us(instant("2024-03-01")), to_us(instant("2024-04-01")))
-    list(run_batch(site, Request(batch=month, final=True)))
+    year = Interval(to_us(instant("2024-01-01")), to_us(instant("2025-01-01")))
+    list(run_batch(site, Request(batch=year, final=True)))
     rows = DeltaTable(tmp_path / "store" / "trades" / "windows").to_pyarrow_table().to_pylist()
     assert {(row["window_start"], row["window_end"]): row["total"] for row in rows} == {
         (instant("2024-03-07T05:00"), instant("2024-03-08T05:00")): 1,
         (instant("2024-03-08T05:00"), instant("2024-03-11T04:00")): 14,
         (instant("2024-03-11T04:00"), instant("2024-03-12T04:00")): 16,
+        (instant("2024-10-31T04:00"), instant("2024-11-01T04:00")): 32,
+        (instant("2024-11-01T04:00"), instant("2024-11-04T05:00")): 192,
+        (instant("2024-11-04T05:00"), instant("2024-11-05T05:00")): 256,
     }
 
 
