@@ -1,10 +1,11 @@
-"""Which rows a batch has, and what becomes of each: accepted, late or quarantined."""
+"""Which rows a batch has, and what becomes of each: accepted, late, a duplicate or quarantined."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tests.oracle.duplicates import Known, repeated
 from tests.oracle.model import Batch, Event, Pipeline
 from tests.oracle.watermarks import source_named
 from tests.oracle.windows import missed_and_kept
@@ -22,16 +23,22 @@ class Loss:
 
 @dataclass(frozen=True, kw_only=True)
 class Fates:
-    """The rows of a batch, each in one of three lists, by id; and what windows lost of those that passed."""
+    """The rows of a batch, each in one of four lists, by id; and what windows lost of those that passed."""
 
     accepted: list[Event]
     late: list[Event]
     quarantined: list[Event]
+    duplicates: list[int]
     losses: list[Loss]
 
     @property
-    def ingested(self) -> list[Event]:
-        return [*self.accepted, *self.late, *self.quarantined]
+    def passing(self) -> list[Event]:
+        """Those that break no rule and repeat none."""
+        return [*self.accepted, *self.late]
+
+    @property
+    def ingested(self) -> list[int]:
+        return [*[event.id for event in [*self.passing, *self.quarantined]], *self.duplicates]
 
 
 def rows_of(events: Iterable[Event], batch: Batch, taken: set[int]) -> list[Event]:
@@ -47,12 +54,17 @@ def rows_of(events: Iterable[Event], batch: Batch, taken: set[int]) -> list[Even
     return mine
 
 
-def judge(rows: Iterable[Event], pipeline: Pipeline, watermark: int | None) -> Fates:
-    """Each row's fate by the watermark before the batch, and by nothing in the batch."""
-    fates = Fates(accepted=[], late=[], quarantined=[], losses=[])
-    for event in sorted(rows, key=lambda row: row.id):
-        if is_broken(event, pipeline):
-            fates.quarantined.append(event)
+def judge(rows: Iterable[Event], pipeline: Pipeline, watermark: int | None, *, known: Known) -> Fates:
+    """Each row's fate by the watermark before the batch and the ids that came before, and by nothing in the
+    batch but the ids.
+    """
+    ordered = sorted(rows, key=lambda row: row.id)
+    quarantined = [event for event in ordered if is_broken(event, pipeline)]
+    whole = [event for event in ordered if event not in quarantined]
+    repeats = repeated(whole, pipeline, known)
+    fates = Fates(accepted=[], late=[], quarantined=quarantined, duplicates=sorted(repeats), losses=[])
+    for event in whole:
+        if event.id in repeats:
             continue
         missed_all, kept_all = 0, 0
         for window in pipeline.windows:
@@ -66,8 +78,8 @@ def judge(rows: Iterable[Event], pipeline: Pipeline, watermark: int | None) -> F
 
 
 def is_broken(event: Event, pipeline: Pipeline) -> bool:
-    """No event time, or one too far ahead of its arrival."""
-    if event.event_us is None:
+    """No event time, or one too far ahead of its arrival, or a value that breaks the rule."""
+    if event.event_us is None or (pipeline.breaks is not None and pipeline.breaks(event.values)):
         return True
     ahead = source_named(pipeline, event.source).max_ahead
     return ahead is not None and event.event_us - event.arrives_us > ahead

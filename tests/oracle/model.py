@@ -67,11 +67,16 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """What is computed, of which sources."""
+    """What is computed, of which sources. An event whose value of `event_id` came before, `within` of arrival
+    time, repeats it; one for which `breaks` is true breaks a rule that quarantines.
+    """
 
     sources: tuple[Source, ...] = (Source(),)
     aggregates: tuple[Aggregate, ...]
     windows: tuple[Window, ...]
+    event_id: str | None = None
+    within: int | None = None
+    breaks: Callable[[Mapping[str, Value]], bool] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ Times are microseconds. A row names only what the contract promises of it; the c
 from __future__ import annotations
 
 from tests.oracle.aggregates import parts_of
+from tests.oracle.duplicates import named
 from tests.oracle.model import LATEST, Event, Value
 from tests.oracle.panes import Pane, standing_windows
 from tests.oracle.walk import Outcome, Walk
@@ -16,7 +17,9 @@ Row = dict[str, Value]
 
 def tables_of(walk: Walk, key: tuple[str, ...]) -> dict[str, list[Row]]:
     """Every table, by its name."""
-    tables = (partial_frames, frames, watermarks, panes, windows, late_events, quarantine, runs)
+    tables = [partial_frames, frames, watermarks, panes, windows, late_events, quarantine, runs]
+    if walk.pipeline.event_id is not None:
+        tables.append(event_ids)
     return {rows_of.__name__: rows_of(walk, key) for rows_of in tables}
 
 
@@ -125,12 +128,24 @@ def quarantine(walk: Walk, key: tuple[str, ...]) -> list[Row]:
     ]
 
 
+def event_ids(walk: Walk, key: tuple[str, ...]) -> list[Row]:
+    pipeline, rows = walk.pipeline, []
+    for outcome in walk.outcomes.values():
+        for event in outcome.fates.passing:
+            place = named(event, pipeline)
+            if place is not None and pipeline.event_id is not None:
+                told = {pipeline.event_id: place[1], "arrival_time": event.arrives_us}
+                rows.append({**told, "source": event.source, **batch_of(outcome)})
+    return rows
+
+
 def runs(walk: Walk, key: tuple[str, ...]) -> list[Row]:
     rows = []
     for outcome in walk.ledger:
-        fates = {name: len(getattr(outcome.fates, name)) for name in ("accepted", "late", "quarantined")}
+        names = ("accepted", "late", "quarantined", "duplicates")
+        fates = {name: len(getattr(outcome.fates, name)) for name in names}
         times = {"watermark_before": outcome.watermark_before, "watermark_after": outcome.watermark_after}
-        counts = {"ingested": len(outcome.fates.ingested), **fates, "duplicates": 0, "panes": outcome.panes}
+        counts = {"ingested": len(outcome.fates.ingested), **fates, "panes": outcome.panes}
         rows.append(
             {**batch_of(outcome), "revision": outcome.revision, "status": "published", **counts, **times}
         )

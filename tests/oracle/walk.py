@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tests.oracle.duplicates import counted
 from tests.oracle.fates import Fates, judge, rows_of
 from tests.oracle.model import Batch, Event, Pipeline
 from tests.oracle.panes import Moment, Pane, publish
@@ -87,9 +88,11 @@ class Walk:
         if known is not None:
             stood = known.watermark_before
         judged_by = None if batch.ignore_lateness else stood
-        fates = judge(rows_of(events, batch, self._taken(batch)), self.pipeline, judged_by)
+        rows = rows_of(events, batch, self._taken(batch))
+        ids = counted([event for it in before for event in it.fates.passing], self.pipeline)
+        fates = judge(rows, self.pipeline, judged_by, known=ids)
         standings = standings_after(
-            self.pipeline, batch, [*fates.accepted, *fates.late], self._standings_before(batch, previous)
+            self.pipeline, batch, fates.passing, self._standings_before(batch, previous)
         )
         return Outcome(
             batch=batch,

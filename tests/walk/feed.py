@@ -17,6 +17,7 @@ ROWS = pa.schema(
         "id": pa.int64(),
         "key": pa.string(),
         "device": pa.string(),
+        "ticket": pa.int64(),
         "number": pa.int64(),
         "money": pa.decimal128(10, 2),
         "real": pa.float64(),
@@ -43,7 +44,11 @@ def row_of(event: Event) -> dict[str, object]:
 def spec_text(name: str, pipeline: Pipeline, *, devices: bool) -> str:
     """The spec that says in YAML what the described pipeline says to the oracle."""
     lines = [f"name: {name}", "source:", "  format: parquet", "  event_time: event_time"]
-    lines += ["  arrival_time: arrival_time", *(["  substream: device"] if devices else []), "sources:"]
+    lines += ["  arrival_time: arrival_time", *(["  substream: device"] if devices else [])]
+    if pipeline.event_id is not None:
+        within = {} if pipeline.within is None else {"within": micros(pipeline.within)}
+        lines += [f"  event_id: {mapping({'of': f'[{pipeline.event_id}]', **within})}"]
+    lines += ["sources:"]
     lines += [f"  {source.name}: {source_text(source)}" for source in pipeline.sources]
     lines += ["key: [key]", "aggregates:"]
     lines += [f"  {aggregate.name}: {aggregate_text(aggregate)}" for aggregate in pipeline.aggregates]
