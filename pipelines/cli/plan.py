@@ -53,6 +53,7 @@ def _as_text(name: str, planned: Plan) -> str:
     inputs: list[list[Value]] = [[one.source, one.files, one.bytes] for one in planned.inputs]
     sections = [
         f"{name}, batch {planned.batch}: {KINDS[planned.kind]}; nothing has been touched",
+        *[f"Warning: {line}" for line in planned.warnings],
         f"It would read\n{indented(table(('source', 'files', 'bytes'), inputs))}",
         f"It would count\n{indented(table(FATES, [[counts.get(fate, 0) for fate in FATES]]))}",
     ]

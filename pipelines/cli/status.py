@@ -44,6 +44,7 @@ def _sections(
         yield _watermark(published[-1])
         yield substreams(pipeline, store, batch=published[-1].batch)
         yield from _other_spec(pipeline, max(published, key=lambda row: row.started_at_us or 0))
+        yield from _read_otherwise(pipeline, published)
     yield _what_to_do(arguments, pipeline, rows=rows)
 
 
@@ -101,6 +102,18 @@ def _other_spec(pipeline: Pipeline, row: LedgerRow) -> Iterator[str]:
         yield (
             "The spec has windows that are new or of another shape, which the next run computes from the "
             f"frames that there are: {names}"
+        )
+
+
+def _read_otherwise(pipeline: Pipeline, published: Sequence[LedgerRow]) -> Iterator[str]:
+    now = state_fingerprint(pipeline)
+    found = [changes_between(row.spec_fingerprint, now).read_otherwise for row in published]
+    whats = sorted({f"`{what}` of source `{source}`" for changed in found for source, what in changed})
+    if whats:
+        batches = sum(1 for changed in found if changed)
+        yield (
+            f"Of {len(published):,} batches {batches:,} ran while {', '.join(whats)} said something else, "
+            "and stay as they were; `sash run … --rebuild` computes all anew"
         )
 
 

@@ -5,7 +5,13 @@ in one message, each with its line, what was found and what is allowed; and a pi
 consistent in itself.
 """
 
-from pipelines.spec.changes import Changes, changes_between, have_other_triggers, windows_of
+from pipelines.spec.changes import (
+    Changes,
+    changes_between,
+    have_other_triggers,
+    windows_of,
+    without_reading,
+)
 from pipelines.spec.check import frame_us, warnings
 from pipelines.spec.coarser import coarser_us
 from pipelines.spec.durations import parse_duration, parse_instant, show_duration
@@ -82,4 +88,5 @@ __all__ = [
     "store_at",
     "warnings",
     "windows_of",
+    "without_reading",
 ]

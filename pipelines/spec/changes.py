@@ -6,12 +6,12 @@ serve has to be computed anew.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, IDS, PANES, GRID, OWN = "#core", "#ids.", "#panes", "@", "own"
+CORE, IDS, READ, PANES, GRID, OWN = "#core", "#ids.", "#read.", "#panes", "@", "own"
 ONCE_TOLD = "/"
 """Began what older fingerprints said of coarser frames."""
 
@@ -20,7 +20,8 @@ ONCE_TOLD = "/"
 class Changes:
     """`problems` that the tables cannot serve, the names of `new_windows` that they can, and the lengths of
     their frames by grid, in microseconds, which stay. `reshaped` are those of the new windows whose name
-    stood for another shape, now or once. `new_triggers`: news may wait under older ones.
+    stood for another shape, now or once. `new_triggers`: news may wait under older ones. `read_otherwise`: by
+    source what of its SQL reads rows otherwise now, which older frames know nothing of.
     """
 
     problems: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class Changes:
     reshaped: tuple[str, ...] = ()
     frame_lengths: tuple[tuple[str, int], ...] = ()
     new_triggers: bool = False
+    read_otherwise: tuple[tuple[str, str], ...] = ()
 
 
 def windows_of(fingerprint: str) -> frozenset[str]:
@@ -39,6 +41,11 @@ def have_other_triggers(before: str, after: str) -> bool:
     """Whether panes were told by other triggers under the one state fingerprint than under the other."""
     was = _parsed(before)
     return PANES in was and was[PANES] != _parsed(after).get(PANES)
+
+
+def without_reading(fingerprint: str) -> str:
+    """A state fingerprint without what it tells of how rows are read."""
+    return ";".join(entry for entry in fingerprint.split(";") if not entry.startswith(READ))
 
 
 def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> Changes:
@@ -75,8 +82,17 @@ def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> 
         new_windows=tuple(new),
         reshaped=tuple(reshaped),
         new_triggers=have_other_triggers(before, after),
+        read_otherwise=tuple(_read_otherwise(was, now)),
         frame_lengths=tuple(sorted((name.removeprefix(GRID), us) for name, us in lengths.items())),
     )
+
+
+def _read_otherwise(was: dict[str, str], now: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Of sources that are in both; older fingerprints tell nothing of it."""
+    for name in sorted(was.keys() & now.keys()):
+        if name.startswith(READ) and was[name] != now[name]:
+            source, what = name.removeprefix(READ).split(".")
+            yield source, what
 
 
 def _windows(entries: dict[str, str]) -> dict[str, str]:

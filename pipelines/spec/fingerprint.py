@@ -9,6 +9,7 @@ from pipelines.spec.check import frame_us
 from pipelines.spec.model import Cumulate, Pipeline, Sliding, Window
 
 DIGITS = 16
+READ_BY = ("select", "where", "event_time", "arrival_time")
 UNSAID = ("home", "path", "expectations", "frame_lengths")
 
 
@@ -16,8 +17,9 @@ def state_fingerprint(pipeline: Pipeline) -> str:
     """The same for two specs whose tables hold the same: key, aggregates, frames and windows.
 
     Where data lies, how late it may be, what is expected of it and when it runs may change without
-    changing this; triggers and modes are told, for news may wait under the old ones. It is told in parts, so
-    that `changes_between` can say what changed: `#core=…;@grid=length;window=grid.shape`.
+    changing this; triggers and modes are told, for news may wait under the old ones, and the SQL that rows
+    are read by, so that somebody can be told when it changed. It is told in parts, so that `changes_between`
+    can say what changed: `#core=…;@grid=length;window=grid.shape`.
     """
     aggregates = sorted(repr(aggregate) for aggregate in pipeline.aggregates)
     lengths = {"aligned": frame_us(pipeline), "arrival": frame_us(pipeline, time="arrival")}
@@ -26,6 +28,11 @@ def state_fingerprint(pipeline: Pipeline) -> str:
         "#core": _hash(repr((pipeline.key, aggregates))),
         "#panes": _hash(repr(sorted((window.name, repr(window.panes)) for window in pipeline.windows))),
         **{f"#ids.{name}": of for name, of in ids.items()},
+        **{
+            f"#read.{source.name}.{what}": _hash(repr(getattr(source, what)))
+            for source in pipeline.sources
+            for what in READ_BY
+        },
         **{f"@{grid}": str(length_us) for grid, length_us in lengths.items() if length_us},
         **{window.name: f"{_grid(window)}.{_shape(window)}" for window in pipeline.windows},
     }

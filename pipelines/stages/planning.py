@@ -56,7 +56,7 @@ class Plan:
     """What a run of a batch would do.
 
     `kind` is as `Overlap` has it, or `unfinished`, `counts` are those of the stages, `stopped` tells why
-    a check would stop it, without the advice for a run.
+    a check would stop it, without the advice for a run, `warnings` what does not.
     """
 
     batch: Interval
@@ -67,6 +67,7 @@ class Plan:
     watermark_before_us: int | None = None
     watermark_after_us: int | None = None
     stopped: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def plan_batch(site: Site, request: Request, *, anew: bool = False) -> Plan:
@@ -88,6 +89,7 @@ def plan_batch(site: Site, request: Request, *, anew: bool = False) -> Plan:
         try:
             for report in run_batch(scratch, request):
                 counts.update(_told(report))
+                plan = replace(plan, warnings=(*plan.warnings, *report.warnings))
         except LookAtTheData as stop:
             return replace(plan, counts=dict(counts), stopped=stop.found)
         rows = standing(read_ledger(scratch.store, site.declared.name))

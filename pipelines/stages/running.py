@@ -172,6 +172,8 @@ def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
     started = time.monotonic()
     work.warned.clear()
     accumulating = _source(work.pipeline, source) if stage == "accumulate" else None
+    if accumulating is not None:
+        work.warned.extend(_read_otherwise(work, accumulating))
     handed_on = _handed_on(work, stage)
     with _marked(work), evaluated(work, source=accumulating):
         counts = _do(work, stage, source=source)
@@ -185,6 +187,18 @@ def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
     return Report(
         stage=stage, source=source, counts=counts, seconds=seconds, line=line, warnings=tuple(work.warned)
     )
+
+
+def _read_otherwise(work: Work, source: Source) -> Iterator[str]:
+    """What to say where the SQL of the source has changed since the last batch that ran."""
+    changed = work.run.opening.changes.read_otherwise
+    whats = [f"`{what}`" for name, what in changed if name == source.name]
+    if whats:
+        yield (
+            f"{' and '.join(whats)} of source `{source.name}` changed since the last batch that ran: what "
+            "older batches have counted was read by the old text and stays, and one that runs again is read "
+            "by the new one. `sash run … --rebuild` reads all anew"
+        )
 
 
 def _handed_on(work: Work, stage: str) -> Counter[str]:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import Suite, load_suite
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline, changes_between, state_fingerprint, store_at
+from pipelines.spec import Pipeline, changes_between, state_fingerprint, store_at, without_reading
 from pipelines.store.ledger import Run, noted
 from pipelines.store.reader import read_ledger
 from pipelines.store.tables import Folder, Store
@@ -95,7 +95,8 @@ class Work:
     @property
     def was_respelled(self) -> bool:
         """Whether batches have run under another spec: modes and triggers may have been others."""
-        return len({row.spec_fingerprint for row in read_ledger(self.site.store, self.pipeline.name)}) > 1
+        rows = read_ledger(self.site.store, self.pipeline.name)
+        return len({without_reading(row.spec_fingerprint) for row in rows}) > 1
 
     @property
     def has_run_alike(self) -> bool:

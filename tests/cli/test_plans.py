@@ -54,6 +54,7 @@ class Plan(TypedDict):
     watermark_before: str | None
     watermark_after: str | None
     stopped: str | None
+    warnings: list[str]
 
 
 def bounds(start: int, end: int) -> tuple[str, ...]:
@@ -110,6 +111,24 @@ def panes(place: Place) -> Counter[tuple[str, str, str]]:
         return Counter()
     rows = DeltaTable(table).to_pyarrow_table(columns=["window", "timing", "kind"]).to_pylist()
     return Counter((it["window"], it["timing"], it["kind"]) for it in rows)
+
+
+@pytest.mark.slow
+def test_a_run_in_the_place_of_others_does_what_its_plan_told(place: Place, spark: SparkSession):
+    place.write_spec(VISITS, DISCARDING)
+    place.write_rides(RIDES)
+    assert place.sash("run", *bounds(1, 4), "--every", "1d").code == 0
+    refused = place.sash("plan", *bounds(1, 3))
+    assert refused.code == 4 and "--replace" in refused.err
+    # With the same data late rows of the second day are judged by what judged the first: they count.
+    same = run_as_planned(place, *bounds(1, 3), "--replace")
+    assert (same["kind"], same["counts"]["late"]) == ("covers", 0)
+    assert {it["kind"] for it in same["published"]} == {"insert", "retract"}
+    # With other data a session is gone, and what the next batch has published is corrected.
+    place.write_rides([RIDES[0], ("Bern", 20.0, day(1, 17), day(1, 21)), *RIDES[2:4], *RIDES[5:]])
+    other = run_as_planned(place, *bounds(1, 4), "--replace")
+    assert other["kind"] == "covers"
+    assert ("visits", "retract") in {(it["window"], it["kind"]) for it in other["published"]}
 
 
 @pytest.mark.slow

@@ -3,62 +3,154 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, show_instant
+from pipelines.stages.abandoning import abandon_batch
+from pipelines.stages.site import folder_of
+from pipelines.store.ledger_rows import unfinished
+from pipelines.store.reader import read_ledger
 from tests.crash.killing import Victim, What, run_and_kill
-from tests.crash.world import CHANGED, FIRST, SECOND_BATCH, World
+from tests.crash.world import BOTH, CHANGED, FIRST, SECOND_BATCH, World
 
 pytestmark = pytest.mark.slow
 
+SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
 
-def command(world: World, batch: Interval) -> list[str]:
+
+def command(world: World, batch: Interval, *flags: str, name: str = "run") -> list[str]:
     bounds = ["--from", show_instant(batch.start_us), "--to", show_instant(batch.end_us)]
-    sash = str(Path(sys.executable).with_name("sash"))
-    return [sash, "run", str(world.spec), "--store", str(world.store), *bounds]
+    store = ["--store", str(world.store)]
+    return [sys.executable, "-c", SASH, name, str(world.spec), *store, *bounds, *flags]
 
 
-def stood_before(spark: SparkSession, folder: Path, *, restated: bool) -> World:
-    """A world in which the first batch has run, and has other data now if it is the one to be restated."""
-    world = World.make(folder)
-    world.run(spark, FIRST)
-    if restated:
-        world.run(spark, SECOND_BATCH)
-        world.feed(CHANGED)
-    return world
+def as_it_was(_: World) -> None:
+    return
 
 
-@pytest.mark.parametrize("restated", [False, True], ids=["a new batch", "a restatement"])
-@pytest.mark.parametrize("what", ["commit", "data file"])
+def with_changed_rows(world: World) -> None:
+    world.feed(CHANGED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A run of a batch after others ran and something was changed; killed at every `stride`-th write."""
+
+    batch: Interval
+    ran: tuple[Interval, ...] = (FIRST,)
+    change: Callable[[World], None] = as_it_was
+    flags: tuple[str, ...] = ()
+    stride: int = 1
+
+    def run(self, spark: SparkSession, world: World) -> None:
+        """The same in a session that is open."""
+        if "--rebuild" in self.flags:
+            world.rebuild(spark, self.batch)
+            return
+        asked = {name: f"--{name}".replace("_", "-") in self.flags for name in ("replace", "ignore_lateness")}
+        world.run(spark, self.batch, **asked)
+
+    def stood_before(self, spark: SparkSession, folder: Path) -> World:
+        """A world in which the others have run, and something was changed."""
+        world = World.make(folder)
+        for batch in self.ran:
+            world.run(spark, batch)
+        self.change(world)
+        return world
+
+
+NEW = Asked(batch=SECOND_BATCH)
+RESTATED = Asked(batch=FIRST, ran=(FIRST, SECOND_BATCH), change=with_changed_rows)
+COVERING = Asked(batch=BOTH, ran=(FIRST, SECOND_BATCH), change=with_changed_rows, flags=("--replace",))
+HEALED = Asked(batch=SECOND_BATCH, ran=(FIRST, SECOND_BATCH), flags=("--ignore-lateness",))
+WIDENED = Asked(batch=SECOND_BATCH, change=World.add_window)
+# It writes most: each table is emptied, and each lane in it fenced.
+REBUILT = Asked(
+    batch=BOTH, ran=(FIRST, SECOND_BATCH), change=with_changed_rows, flags=("--rebuild", "--yes"), stride=3
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        pytest.param(NEW, "commit", id="a new batch, at commits"),
+        pytest.param(NEW, "data file", id="a new batch, at data files"),
+        pytest.param(RESTATED, "commit", id="a restatement, at commits"),
+        pytest.param(RESTATED, "data file", id="a restatement, at data files"),
+        pytest.param(COVERING, "commit", id="in the place of others"),
+        pytest.param(HEALED, "commit", id="lateness ignored"),
+        pytest.param(WIDENED, "commit", id="with a new window"),
+        pytest.param(REBUILT, "commit", id="rebuilt"),
+    ],
+)
 def test_a_batch_killed_at_each_write_and_run_again_leaves_no_trace(
-    spark: SparkSession, tmp_path: Path, what: What, restated: bool
+    spark: SparkSession, tmp_path: Path, asked: Asked, what: What
 ) -> None:
-    before = stood_before(spark, tmp_path / "before", restated=restated)
-    batch = FIRST if restated else SECOND_BATCH
+    before = asked.stood_before(spark, tmp_path / "before")
     calm = before.copy(tmp_path / "calm")
-    calm.run(spark, batch)
+    asked.run(spark, calm)
     wanted = calm.contents()
     assert wanted != before.contents()
-    for number in count(1):
+    for number in count(1, asked.stride):
         world = before.copy(tmp_path / f"killed at {number}")
-        was_killed, _ = run_and_kill(command(world, batch), world.store, what=what, number=number)
+        order = command(world, asked.batch, *asked.flags)
+        was_killed, _ = run_and_kill(order, world.store, what=what, number=number)
         if was_killed:
-            world.run(spark, batch)
+            asked.run(spark, world)
         assert world.contents() == wanted, f"killed at {what} {number}"
         if not was_killed:
             break
     assert number > 8, "it was to be killed at each of many writes"
 
 
+def test_an_abandoning_killed_at_each_write_and_said_again_leaves_no_trace(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    ran = RESTATED.stood_before(spark, tmp_path / "ran")
+    # Late enough for all tables but the last to have been written.
+    was_killed, _ = run_and_kill(command(ran, FIRST), ran.store, what="commit", number=14)
+    assert was_killed and unfinished(read_ledger(str(ran.store), "world")) is not None
+    calm = ran.copy(tmp_path / "calm")
+    abandon(calm, spark)
+    given_up = calm.contents()
+    calm.run(spark, FIRST)
+    wanted = calm.contents()
+    assert ran.contents() != given_up != wanted
+    for number in count(1):
+        world = ran.copy(tmp_path / f"killed at {number}")
+        order = command(world, FIRST, name="abandon")
+        was_killed, _ = run_and_kill(order, world.store, what="commit", number=number)
+        if was_killed:
+            # Where the ledger says it already there is nothing to give up.
+            with suppress(CorrectTheCall):
+                abandon(world, spark)
+        assert world.contents() == given_up, f"killed at commit {number}"
+        world.run(spark, FIRST)
+        assert world.contents() == wanted, f"killed at commit {number}, and run"
+        if not was_killed:
+            break
+    assert number > 8, "it was to be killed at each of many writes"
+
+
+def abandon(world: World, spark: SparkSession) -> None:
+    """Give the first batch up, in this process."""
+    site = world.site(spark)
+    abandon_batch(folder_of(site.store, site.declared), site.declared, batch=FIRST)
+
+
 @pytest.mark.parametrize("victim", ["jvm", "python"])
 def test_what_outlives_the_other_can_write_nothing(
     spark: SparkSession, tmp_path: Path, victim: Victim
 ) -> None:
-    before = stood_before(spark, tmp_path / "before", restated=False)
+    before = NEW.stood_before(spark, tmp_path / "before")
     calm = before.copy(tmp_path / "calm")
     calm.run(spark, SECOND_BATCH)
     wanted = calm.contents()

@@ -1,4 +1,4 @@
-"""A process that runs batches as it is told, one JSON object a line: `worker.py SPEC HOME STORE`.
+"""A process that runs batches as it is told, one JSON object a line: `worker.py STORE`.
 
 It answers each with `done`, or with the name and the first line of what was raised.
 """
@@ -16,7 +16,7 @@ from pipelines.stages import Request, Site, run_batch
 from tests.conftest import SMALL_WORK
 
 
-def main(spec: str, home: str, store: str) -> None:
+def main(store: str) -> None:
     """Read requests until there are no more."""
     spark = open_session("local[2]")
     for name, value in SMALL_WORK.items():
@@ -24,9 +24,10 @@ def main(spec: str, home: str, store: str) -> None:
     say("ready")
     for line in sys.stdin:
         told = json.loads(line)
+        spec = Path(told.pop("spec"))
         request = Request(batch=Interval(*told.pop("batch")), **told)
         try:
-            list(run_batch(Site(spark, store, load(Path(spec), home=Path(home))), request))
+            list(run_batch(Site(spark, store, load(spec)), request))
             say("done")
         except Exception as error:  # noqa: BLE001 - who put a fault in judges whatever came of it
             say(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}")

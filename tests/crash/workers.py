@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import psutil
@@ -23,20 +23,11 @@ WITHOUT_OVERRIDE = ["setpriv", "--bounding-set", "-dac_override"]
 QUICK = "-XX:+UseSerialGC"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Where:
-    """What a worker works on."""
-
-    spec: Path
-    home: Path
-    store: Path
-
-
 class Worker:
     """One process with a session of its own. It is ready when it has said so."""
 
-    def __init__(self, where: Where) -> None:
-        words = [sys.executable, "-m", "tests.crash.worker", where.spec, where.home, where.store]
+    def __init__(self, store: Path) -> None:
+        words = [sys.executable, "-m", "tests.crash.worker", store]
         limited = WITHOUT_OVERRIDE if os.geteuid() == 0 and shutil.which("setpriv") else []
         self.process = subprocess.Popen(
             [*limited, *map(str, words)],
@@ -48,10 +39,11 @@ class Worker:
         )
         self.is_ready = False
 
-    def tell(self, request: Request) -> None:
-        """Ask for a batch, and do not wait for it."""
+    def tell(self, request: Request, *, spec: Path) -> None:
+        """Ask for a batch of a pipeline, and do not wait for it."""
         self.wait_until_ready()
-        told = {**asdict(request), "batch": (request.batch.start_us, request.batch.end_us)}
+        bounds = (request.batch.start_us, request.batch.end_us)
+        told = {**asdict(request), "spec": str(spec), "batch": bounds}
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(told) + "\n")
         self.process.stdin.flush()

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
+from pipelines.stages.rebuilding import empty_tables
 
 SECOND = 1_000_000
 SPEC = """
@@ -70,6 +71,7 @@ CHANGED = [*NORTH[:2], (3, "bob", 5, 41, 40), (11, "ann", 7, 70, 75), *NORTH[3:]
 """The first batch as it is restated: a row changed, a row came, so that a session is cut anew."""
 
 FIRST, SECOND_BATCH = Interval(0, 100 * SECOND), Interval(100 * SECOND, 200 * SECOND)
+BOTH = Interval(FIRST.start_us, SECOND_BATCH.end_us)
 CLOCKS = ("started_at", "finished_at", "stage_seconds")
 TABLES = (
     *("partial_frames", "frames", "partial_sessions", "sessions", "watermarks", "panes", "windows"),
@@ -111,10 +113,24 @@ class World:
         shutil.copytree(self.home, home)
         return World(home)
 
-    def run(self, spark: SparkSession, batch: Interval) -> None:
+    def add_window(self) -> None:
+        """Let the spec ask for windows that the frames of older batches serve."""
+        self.spec.write_text(f"{self.spec.read_text()}  long: {{sliding: 60 s, step: 30 s}}\n")
+
+    def site(self, spark: SparkSession) -> Site:
+        return Site(spark, str(self.store), load(self.spec, home=self.home))
+
+    def run(
+        self, spark: SparkSession, batch: Interval, *, replace: bool = False, ignore_lateness: bool = False
+    ) -> None:
         """Run a batch in a session that is open."""
-        site = Site(spark, str(self.store), load(self.spec, home=self.home))
-        list(run_batch(site, Request(batch=batch)))
+        request = Request(batch=batch, replace=replace, ignore_lateness=ignore_lateness)
+        list(run_batch(self.site(spark), request))
+
+    def rebuild(self, spark: SparkSession, batch: Interval) -> None:
+        """Empty all tables, and run a batch as the first."""
+        empty_tables(self.site(spark), batch)
+        self.run(spark, batch)
 
     def contents(self) -> Contents:
         """Every table, as sorted rows; what clocks said is left out."""

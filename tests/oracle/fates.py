@@ -1,16 +1,14 @@
-"""Which rows a batch has, and what becomes of each: accepted, late, quarantined, or a duplicate."""
+"""Which rows a batch has, and what becomes of each: accepted, late, a duplicate or quarantined."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tests.oracle.model import Batch, Event, Pipeline, Value
+from tests.oracle.duplicates import Known, repeated
+from tests.oracle.model import Batch, Event, Pipeline
 from tests.oracle.watermarks import source_named
 from tests.oracle.windows import missed_and_kept
-
-Identity = tuple[str, Value]
-"""A source and the id of an event in it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +32,13 @@ class Fates:
     losses: list[Loss]
 
     @property
+    def passing(self) -> list[Event]:
+        """Those that break no rule and repeat none."""
+        return [*self.accepted, *self.late]
+
+    @property
     def ingested(self) -> list[Event]:
-        return [*self.accepted, *self.late, *self.quarantined, *self.duplicates]
+        return [*self.passing, *self.quarantined, *self.duplicates]
 
 
 def rows_of(events: Iterable[Event], batch: Batch, taken: set[int]) -> list[Event]:
@@ -51,22 +54,18 @@ def rows_of(events: Iterable[Event], batch: Batch, taken: set[int]) -> list[Even
     return mine
 
 
-def judge(
-    rows: Iterable[Event], pipeline: Pipeline, watermark: int | None, known: Mapping[Identity, int]
-) -> Fates:
-    """Each row's fate by the watermark before the batch, and by nothing in the batch but repeated ids.
-
-    `known`: when the ids of earlier batches last counted.
+def judge(rows: Iterable[Event], pipeline: Pipeline, watermark: int | None, *, known: Known) -> Fates:
+    """Each row's fate by the watermark before the batch and the ids that came before, and by nothing in the
+    batch but the ids.
     """
-    fates = Fates(accepted=[], late=[], quarantined=[], duplicates=[], losses=[])
-    listed = sorted(rows, key=lambda row: row.id)
-    repeated = {event.id for event in repeats(listed, pipeline, dict(known))}
-    for event in listed:
-        if is_broken(event, pipeline):
-            fates.quarantined.append(event)
-            continue
-        if event.id in repeated:
-            fates.duplicates.append(event)
+    ordered = sorted(rows, key=lambda row: row.id)
+    quarantined = [event for event in ordered if is_broken(event, pipeline)]
+    whole = [event for event in ordered if event not in quarantined]
+    repeats = repeated(whole, pipeline, known)
+    duplicates = [event for event in whole if event.id in repeats]
+    fates = Fates(accepted=[], late=[], quarantined=quarantined, duplicates=duplicates, losses=[])
+    for event in whole:
+        if event.id in repeats:
             continue
         missed_all, kept_all = 0, 0
         for window in pipeline.windows:
@@ -79,32 +78,9 @@ def judge(
     return fates
 
 
-def repeats(rows: Iterable[Event], pipeline: Pipeline, counted: dict[Identity, int]) -> list[Event]:
-    """The rows whose id counted before; of several the earliest arrival counts, then the earliest event."""
-    found = []
-    whole = [event for event in rows if not is_broken(event, pipeline)]
-    for event in sorted(whole, key=lambda row: (row.arrives_us, row.event_us, row.id)):
-        identity, within = identity_of(event, pipeline), source_named(pipeline, event.source).within
-        if identity is None:
-            continue
-        last = counted.get(identity)
-        if last is None or (within is not None and event.arrives_us - last > within):
-            counted[identity] = event.arrives_us
-        else:
-            found.append(event)
-    return found
-
-
-def identity_of(event: Event, pipeline: Pipeline) -> Identity | None:
-    """The id of an event, if it has one."""
-    column = source_named(pipeline, event.source).event_id
-    value = None if column is None else event.values[column]
-    return None if value is None else (event.source, value)
-
-
 def is_broken(event: Event, pipeline: Pipeline) -> bool:
-    """No event time, or one too far ahead of its arrival."""
-    if event.event_us is None:
+    """No event time, or one too far ahead of its arrival, or a value that breaks the rule."""
+    if event.event_us is None or (pipeline.breaks is not None and pipeline.breaks(event.values)):
         return True
     ahead = source_named(pipeline, event.source).max_ahead
     return ahead is not None and event.event_us - event.arrives_us > ahead

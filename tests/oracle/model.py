@@ -72,11 +72,12 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """What is computed, of which sources."""
+    """What is computed, of which sources. A row for which `breaks` is true breaks a rule that quarantines."""
 
     sources: tuple[Source, ...] = (Source(),)
     aggregates: tuple[Aggregate, ...]
     windows: tuple[Window, ...]
+    breaks: Callable[[Mapping[str, Value]], bool] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

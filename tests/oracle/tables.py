@@ -6,7 +6,7 @@ Times are microseconds. A row names only what the contract promises of it; the c
 from __future__ import annotations
 
 from tests.oracle.aggregates import parts_of
-from tests.oracle.fates import identity_of
+from tests.oracle.duplicates import named
 from tests.oracle.model import LATEST, Event, Value
 from tests.oracle.panes import Pane, standing_windows
 from tests.oracle.walk import Outcome, Walk
@@ -17,9 +17,9 @@ Row = dict[str, Value]
 
 def tables_of(walk: Walk, key: tuple[str, ...]) -> dict[str, list[Row]]:
     """Every table, by its name."""
-    tables = (partial_frames, frames, watermarks, panes, windows, late_events, quarantine, runs)
+    tables = [partial_frames, frames, watermarks, panes, windows, late_events, quarantine, runs]
     if any(source.event_id for source in walk.pipeline.sources):
-        tables += (event_ids,)
+        tables.append(event_ids)
     return {rows_of.__name__: rows_of(walk, key) for rows_of in tables}
 
 
@@ -131,10 +131,10 @@ def quarantine(walk: Walk, key: tuple[str, ...]) -> list[Row]:
 def event_ids(walk: Walk, key: tuple[str, ...]) -> list[Row]:
     rows = []
     for outcome in walk.outcomes.values():
-        for event in [*outcome.fates.accepted, *outcome.fates.late]:
-            identity = identity_of(event, walk.pipeline)
-            if identity is not None:
-                told = {"ticket": identity[1], "arrival_time": event.arrives_us, "source": event.source}
+        for event in outcome.fates.passing:
+            place = named(event, walk.pipeline)
+            if place is not None:
+                told = {"ticket": place[1], "arrival_time": event.arrives_us, "source": event.source}
                 rows.append({**told, **batch_of(outcome)})
     return rows
 

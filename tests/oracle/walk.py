@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.oracle.fates import Fates, Identity, identity_of, judge, rows_of
+from tests.oracle.duplicates import counted
+from tests.oracle.fates import Fates, judge, rows_of
 from tests.oracle.model import Batch, Event, Pipeline
 from tests.oracle.panes import Moment, Pane, publish
 from tests.oracle.watermarks import Standing, Substream, pipeline_watermark, standings_after
@@ -88,9 +89,10 @@ class Walk:
             stood = known.watermark_before
         judged_by = None if batch.ignore_lateness else stood
         rows = rows_of(events, batch, self._taken(batch))
-        fates = judge(rows, self.pipeline, judged_by, self._counted_before(batch))
+        ids = counted([event for it in before for event in it.fates.passing], self.pipeline)
+        fates = judge(rows, self.pipeline, judged_by, known=ids)
         standings = standings_after(
-            self.pipeline, batch, [*fates.accepted, *fates.late], self._standings_before(batch, previous)
+            self.pipeline, batch, fates.passing, self._standings_before(batch, previous)
         )
         return Outcome(
             batch=batch,
@@ -130,16 +132,6 @@ class Walk:
         if following is None or reached is None:
             return reached
         return None if following.watermark_after is None else min(reached, following.watermark_after)
-
-    def _counted_before(self, batch: Batch) -> dict[Identity, int]:
-        """When the ids last counted in the batches before."""
-        counted: dict[Identity, int] = {}
-        for outcome in self.outcomes.values():
-            for event in [*outcome.fates.accepted, *outcome.fates.late]:
-                identity = identity_of(event, self.pipeline)
-                if identity is not None and outcome.batch.end <= batch.start:
-                    counted[identity] = max(event.arrives_us, counted.get(identity, event.arrives_us))
-        return counted
 
     def _taken(self, batch: Batch) -> set[int]:
         """The rows that other batches have quarantined."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.spec import changes_between, state_fingerprint, windows_of
+from pipelines.spec import changes_between, state_fingerprint, windows_of, without_reading
 from tests.spec.conftest import Read
 
 HALF_HOUR, HOUR = 1_800_000_000, 3_600_000_000
@@ -94,3 +94,22 @@ def test_new_triggers_are_told_for_news_may_wait_under_the_old_ones(read: Read) 
     assert (found.problems, found.new_triggers) == ((), True)
     lateness = read((WINDOWS, "hourly: {tumbling: 1 hour, allowed_lateness: 1 hour}"))
     assert not changes_between(state_fingerprint(read()), state_fingerprint(lateness)).new_triggers
+
+
+@pytest.mark.parametrize(
+    ("new", "what"),
+    [
+        ("event_time: at, where: 'fare > 0'", "where"),
+        ("event_time: started", "event_time"),
+        ("event_time: at, arrival_time: came", "arrival_time"),
+        ("event_time: at, select: {fare: 'abs(fare)'}", "select"),
+    ],
+)
+def test_that_rows_are_read_otherwise_is_told_and_needs_nothing_anew(new: str, what: str, read: Read) -> None:
+    before, after = state_fingerprint(read()), state_fingerprint(read(("event_time: at", new)))
+    found = changes_between(before, after)
+    assert (found.problems, found.read_otherwise) == ((), (("main", what),))
+    assert without_reading(before) == without_reading(after) != after
+    # Nobody knows how rows were read for a store that is older than this, or by a source that is new.
+    assert changes_between(without_reading(before), after).read_otherwise == ()
+    assert changes_between(without_reading(before), after).problems == ()

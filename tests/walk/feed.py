@@ -17,11 +17,11 @@ ROWS = pa.schema(
         "id": pa.int64(),
         "key": pa.string(),
         "device": pa.string(),
+        "ticket": pa.int64(),
         "number": pa.int64(),
         "money": pa.decimal128(10, 2),
         "real": pa.float64(),
         "wild": pa.float64(),
-        "ticket": pa.int64(),
         "event_time": INSTANT,
         "arrival_time": INSTANT,
     }
@@ -44,7 +44,8 @@ def row_of(event: Event) -> dict[str, object]:
 def spec_text(name: str, pipeline: Pipeline, *, devices: bool) -> str:
     """The spec that says in YAML what the described pipeline says to the oracle."""
     lines = [f"name: {name}", "source:", "  format: parquet", "  event_time: event_time"]
-    lines += ["  arrival_time: arrival_time", *(["  substream: device"] if devices else []), "sources:"]
+    lines += ["  arrival_time: arrival_time", *(["  substream: device"] if devices else [])]
+    lines += ["sources:"]
     lines += [f"  {source.name}: {source_text(source)}" for source in pipeline.sources]
     lines += ["key: [key]", "aggregates:"]
     lines += [f"  {aggregate.name}: {aggregate_text(aggregate)}" for aggregate in pipeline.aggregates]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
@@ -100,6 +102,34 @@ def test_what_frames_cannot_serve_is_refused_until_all_is_computed_anew(place: P
         ("Chur", 1, 5.0),
     ]
     assert len(rows(place, "runs")) == 2
+
+
+@pytest.mark.slow
+def test_batches_keep_what_an_older_filter_let_through_and_whoever_changes_it_is_told(
+    place: Place, spark: SparkSession
+):
+    filtered = ("format: parquet", "format: parquet\n  where: fare < 15")
+    changed = "`where` of source `main` changed since the last batch that ran"
+    place.write_rides([*RIDES, ("Chur", 50.0, day(2, 1), day(2, 2)), ("Chur", 60.0, day(3, 1), day(3, 2))])
+    assert place.sash("run", *FIRST).code == 0
+    place.write_spec(filtered)
+    assert "Of 1 batches 1 ran while `where` of source `main` said" in place.sash("status").out
+    assert changed in place.sash("plan", *SECOND).out
+    (told,) = json.loads(place.sash("plan", *SECOND, "--format", "json").out)["warnings"]
+    assert told.startswith(changed)
+    said = place.sash("run", *SECOND)
+    assert (said.code, said.err) == (0, f"warning: {told}\n")
+    assert place.sash("run", "--from", "2024-01-03", "--to", "2024-01-04", "--final", "--yes").err == ""
+    hourly = [it for it in rows(place, "windows") if it["window"] == "hourly"]
+    found = sorted((it["city"], it["window_start"], it["rides"]) for it in hourly)
+    assert found == [("Bern", day(1, 7), 1), ("Bern", day(1, 9), 1), ("Chur", day(2, 1), 1)]
+    # One that runs again is read by the text of now.
+    again = place.sash("run", *FIRST)
+    assert (again.code, again.err) == (0, "")
+    hourly = [it for it in rows(place, "windows") if it["window"] == "hourly"]
+    found = sorted((it["city"], it["window_start"], it["rides"]) for it in hourly)
+    assert found == [("Bern", day(1, 7), 1), ("Chur", day(2, 1), 1)]
+    assert "said something else" not in place.sash("status").out
 
 
 @pytest.mark.slow
