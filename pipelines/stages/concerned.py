@@ -23,6 +23,7 @@ from pipelines.finalise import (
     window_states,
     with_cut_anew,
 )
+from pipelines.ingest.watermark import arrival_watermark
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, largest, merge, without
 from pipelines.spec import Cumulate, Every, Sliding, Window
 from pipelines.stages.before import stood_before
@@ -168,13 +169,13 @@ def _reached(work: Work) -> tuple[Reached, Reached]:
     """How far event time has come, and arrival time: that is where batches end, until all is closed."""
     opening = work.run.opening
     after_us = largest(opening.in_force_us, watermark_of(work))
-    ends = (opening.newest_end_us, opening.in_force_us if opening.in_force_us == LATEST_US else None)
-    before_arrival_us = largest(*ends)
-    final_us = after_us if after_us == LATEST_US else None
-    after_arrival_us = largest(before_arrival_us, work.batch.end_us, final_us)
+    newest_end_us = largest(opening.newest_end_us, work.batch.end_us)
     return (
         Reached(before_us=opening.in_force_us, after_us=after_us),
-        Reached(before_us=before_arrival_us, after_us=after_arrival_us),
+        Reached(
+            before_us=arrival_watermark(opening.newest_end_us, event_us=opening.in_force_us),
+            after_us=arrival_watermark(newest_end_us, event_us=after_us),
+        ),
     )
 
 
