@@ -29,7 +29,7 @@ from pipelines.spec import Cumulate, Every, Sliding, Window
 from pipelines.stages.before import stood_before
 from pipelines.stages.coarser import are_new
 from pipelines.stages.combining import intervals_of, within
-from pipelines.stages.meeting import due_or_near, overlapping, touched_by
+from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store.ledger import Run
@@ -251,8 +251,9 @@ def _of_cores(work: Work, concerns: Sequence[Concern]) -> Iterator[str]:
 
 def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:
     """Windows that grow together."""
-    meets = touched_by(work, whose)
-    which = f"{_of_windows(concerns)} AND {_may_end(concerns)} AND ({due_or_near(concerns, meets)})"
+    meets, opened = touched_by(work, whose), _may_end(concerns)
+    near = standing_near(work, [it.window for it in concerns], whose=whose, opened=opened)
+    which = f"{_of_windows(concerns)} AND {opened} AND ({due_or_near(concerns, near)})"
     states = session_states(
         work.tables.read("sessions").where(which),
         work.tables.read("partial_sessions").where(whose),
