@@ -5,7 +5,7 @@ in one message, each with its line, what was found and what is allowed; and a pi
 consistent in itself.
 """
 
-from pipelines.spec.changes import Changes, changes_between, have_other_triggers, windows_of
+from pipelines.spec.changes import Changes, changes_between, have_other_triggers, latenesses_of, windows_of
 from pipelines.spec.check import frame_us, warnings
 from pipelines.spec.coarser import coarser_us
 from pipelines.spec.durations import parse_duration, parse_instant, show_duration
@@ -70,6 +70,7 @@ __all__ = [
     "have_other_triggers",
     "hide",
     "is_uri",
+    "latenesses_of",
     "load",
     "parse_duration",
     "parse_instant",

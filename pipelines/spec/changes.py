@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, IDS, PANES, GRID, OWN = "#core", "#ids.", "#panes", "@", "own"
+CORE, IDS, PANES, LATE, GRID, OWN = "#core", "#ids.", "#panes", "#late.", "@", "own"
 ONCE_TOLD = "/"
 """Began what older fingerprints said of coarser frames."""
 
@@ -20,7 +20,8 @@ ONCE_TOLD = "/"
 class Changes:
     """`problems` that the tables cannot serve, the names of `new_windows` that they can, and the lengths of
     their frames by grid, in microseconds, which stay. `reshaped` are those of the new windows whose name
-    stood for another shape, now or once. `new_triggers`: news may wait under older ones.
+    stood for another shape, now or once. `new_triggers`: news may wait under older ones. `latenesses`: how
+    late events could be, in microseconds, of windows whose late news may have waited for that long.
     """
 
     problems: tuple[str, ...] = ()
@@ -28,11 +29,18 @@ class Changes:
     reshaped: tuple[str, ...] = ()
     frame_lengths: tuple[tuple[str, int], ...] = ()
     new_triggers: bool = False
+    latenesses: tuple[tuple[str, int], ...] = ()
 
 
 def windows_of(fingerprint: str) -> frozenset[str]:
     """The names of the windows that a state fingerprint tells of."""
     return frozenset(_windows(_parsed(fingerprint)))
+
+
+def latenesses_of(fingerprint: str) -> dict[str, int]:
+    """How late events may be, in microseconds, of the windows whose late news may wait."""
+    told = _parsed(fingerprint).items()
+    return {name.removeprefix(LATE): int(us) for name, us in told if name.startswith(LATE)}
 
 
 def have_other_triggers(before: str, after: str) -> bool:
