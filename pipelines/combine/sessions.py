@@ -25,6 +25,7 @@ from pipelines.windows import (
     by_window,
     grace_us,
     is_apart,
+    is_in_order,
     judging_us,
     with_cuts,
     with_islands,
@@ -90,8 +91,10 @@ def areas(
     """
     place = (*key, "window")
     spans = _timed(touched).select(*place, "start_us", "end_us", F.lit(True).alias(TOUCHED))
-    keys = spans.select(*[F.col(name).alias(f"{OUTER}{name}") for name in place]).distinct()
-    near = stand.opened.join(keys, on=_same(place), how="left_semi")
+    first = spans.groupBy(*place).agg(F.min("start_us").alias("start_us"), F.max("end_us").alias("end_us"))
+    # Where sessions are cut in order, those that ended before stay, unless others overlap them.
+    may_change = F.lit(side_by_side) | ~is_in_order(windows) | (F.col("end_us") >= F.col(f"{OUTER}start_us"))
+    near = stand.opened.join(_around(first, place), on=_same(place) & may_change, how="left_semi")
     if side_by_side:
         runs = (
             with_islands(spans, windows, key=key).groupBy(*place, ISLAND).agg(F.max("end_us").alias("end_us"))

@@ -28,7 +28,8 @@ class Concern:
     the length of the coarser frames that there are, if any. Of windows that end at `whole_after_us` or before
     some frames are gone, and none of them is published. `was_early`: some may have been published before they
     are due, by another spec, and are to be corrected. `may_wait`: news may, under the triggers of
-    another spec.
+    another spec. `cut_short_us`: some windows that end up to there were open until now, under another spec,
+    and news may wait in them.
     """
 
     window: Window
@@ -41,6 +42,7 @@ class Concern:
     whole_after_us: int | None = None
     was_early: bool = False
     may_wait: bool = False
+    cut_short_us: int | None = None
 
     @property
     def is_early(self) -> bool:
@@ -57,6 +59,14 @@ class Concern:
         after_us = EARLIEST_US if self.closed_before_us is None else max(EARLIEST_US, self.closed_before_us)
         until_us = min(until_us, self.due_after_us)
         return Interval(after_us + 1, until_us + 1) if after_us < until_us else None
+
+    def was_open_for(self, lateness_us: int) -> Concern:
+        """The same where windows were open for longer until now: they close in the batch."""
+        closed_us = _closed_us(replace(self.window, allowed_lateness_us=lateness_us), self.due_after_us)
+        opened_us = None if self.open_after_us is None else closed_us
+        return replace(
+            self, open_after_us=opened_us, closed_before_us=closed_us, cut_short_us=self.closed_before_us
+        )
 
     def whole_from(self, kept_us: int) -> Concern:
         """The same about windows alone whose frames are all there, where they are kept from an instant on."""

@@ -39,7 +39,8 @@ def frame_news(
     partials: DataFrame, last: DataFrame, *, pipeline: Pipeline, concerns: Sequence[Concern]
 ) -> DataFrame:
     """The news of windows made of frames: key, `RESULT_BOUNDS`, `_news`, a struct of the results of the news
-    alone, their `event_count`, `_since`, from when the news waits, and `_newest`, where its last batch ends.
+    alone, their `event_count`, `_since`, from when the news waits, `_newest` and `_oldest`, where its last
+    and its first batch end.
 
     `partials` are the partial frames under the windows concerned, with `CAME`: fine ones, none for coarser
     frames to stand for.
@@ -125,8 +126,10 @@ def _news(given: DataFrame, last: DataFrame, *, pipeline: Pipeline) -> DataFrame
         *combine_columns(pipeline.aggregates, given.schema),
         F.min("_since").alias("_since"),
         F.max("_newest").alias("_newest"),
+        F.min("_newest").alias("_oldest"),
     )
-    said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count", "_since", "_newest"]
+    told = ("event_count", "_since", "_newest", "_oldest")
+    said = [*[aggregate.name for aggregate in pipeline.aggregates], *told]
     in_us = states.withColumns(
         {"window_start_us": F.unix_micros("window_start"), "window_end_us": F.unix_micros("window_end")}
     )

@@ -22,7 +22,7 @@ from pipelines.finalise.windows import CLOSES
 from pipelines.spec import Mode, Pipeline
 from pipelines.windows import session_windows
 
-NOTHING_KNOWN = "struct<event_count: bigint, _since: timestamp, _newest: timestamp>"
+NOTHING_KNOWN = "struct<event_count: bigint, _since: timestamp, _newest: timestamp, _oldest: timestamp>"
 
 
 def panes(

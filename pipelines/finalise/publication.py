@@ -20,7 +20,8 @@ class Publication:
     `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
     before knew, `reshaped` those of them whose name stood for another shape, `kept_from_us` is where
     retention begins, `counted` are the definitions whose news is counted, `taking_late` those whose windows
-    take events although they have closed, up to which end.
+    take events although they have closed, up to which end, `cut_short` those of which a shorter lateness has
+    closed some before the batch, up to which end.
     """
 
     batch_end_us: int
@@ -32,6 +33,7 @@ class Publication:
     kept_from_us: int | None = None
     counted: tuple[str, ...] = ()
     taking_late: Mapping[str, int] = field(default_factory=dict)
+    cut_short: Mapping[str, int] = field(default_factory=dict)
 
     def restates(self) -> Column:
         """Whether a pane restates: all of a batch that does, and those of a definition that is new over old
@@ -51,9 +53,11 @@ class Publication:
 
     def has_closed(self, window: Window) -> Column:
         """Whether a window of a definition had closed before the batch, and takes events all the same."""
-        closed_us = self.taking_late.get(window.name)
-        end_us = F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US))
-        return F.lit(False) if closed_us is None else closes_us(end_us, grace_us(window.shape)) <= closed_us
+        return _ends_until(self.taking_late.get(window.name), window)
+
+    def is_cut_short(self, window: Window) -> Column:
+        """Whether a window of a definition was closed by a shorter lateness: no event of the batch is its."""
+        return _ends_until(self.cut_short.get(window.name), window)
 
     def reached_us(self, window: Window) -> int | None:
         """The watermark after the batch for windows of a definition."""
@@ -69,3 +73,8 @@ class Publication:
                 closing_us = closes_us(end_us, window.allowed_lateness_us + grace_us(window.shape))
                 is_final |= (F.col("window") == window.name) & (F.lit(reached_us) >= closing_us)
         return is_final
+
+
+def _ends_until(closed_us: int | None, window: Window) -> Column:
+    end_us = F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US))
+    return F.lit(False) if closed_us is None else closes_us(end_us, grace_us(window.shape)) <= closed_us

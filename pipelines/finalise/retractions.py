@@ -1,7 +1,8 @@
 """The retractions of published sessions that have become others.
 
 A session whose bounds changed is a new window. With its first pane, each published session that shares
-events with it is retracted; until then that one stands.
+events with it is retracted; until then that one stands. What came after its last pane is none of its events,
+also where it lies within its bounds.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.finalise.news import CAME
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS
 from pipelines.finalise.sessions import NEAR, inside, renamed, same_place
@@ -25,7 +27,7 @@ KEPT = "_is_kept"
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The sessions that there are now, and the partial sessions that they are made of."""
+    """The sessions that there are now, and the partial sessions that they are made of, with `CAME`."""
 
     sessions: DataFrame
     partials: DataFrame
@@ -45,9 +47,8 @@ def retracted_sessions(
     gone = stood.join(now, on=same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
     # What retention has let go is no more among the sessions, and stands, unless one that is holds it whole.
     gone = gone.withColumn(KEPT, publication.is_kept())
-    of_apart = renamed(
-        present.partials.where(_is_apart(pipeline) & (F.col("event_count") > 0)), PART, pipeline=pipeline
-    )
+    apart = present.partials.where(_is_apart(pipeline) & (F.col("event_count") > 0))
+    of_apart = renamed(apart, PART, pipeline=pipeline, beside=(CAME,))
     brought = _replaced(panes, gone, partials=of_apart, pipeline=pipeline)
     if not publication.restated:
         return as_panes(brought, pipeline, restated=False)
@@ -128,8 +129,9 @@ def _is_apart(pipeline: Pipeline) -> Column:
 
 
 def _holds(prefix: str, pipeline: Pipeline) -> Column:
-    """Whether a session holds what has a prefix."""
-    return same_place(prefix, (*pipeline.key, "window")) & inside(prefix, "")
+    """Whether a session that was published held what has a prefix."""
+    was_there = F.col(f"{prefix}{CAME}") <= F.col("_last._started_at")
+    return same_place(prefix, (*pipeline.key, "window")) & inside(prefix, "") & was_there
 
 
 def _overlap(prefix: str, pipeline: Pipeline) -> Column:

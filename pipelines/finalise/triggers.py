@@ -46,8 +46,11 @@ def _fires(window: Window, publication: Publication) -> Column:
     # No later batch looks at one that has closed, and what it lost before stays lost.
     newest_us = F.unix_micros("_news._newest")
     of_batch = F.coalesce(newest_us == F.lit(publication.batch_end_us), F.lit(False))
-    late = F.when(publication.has_closed(window), of_batch if is_counted else F.col(TOUCHED)).otherwise(
-        in_turn
+    had_waited = F.coalesce(F.unix_micros("_news._oldest") < F.lit(publication.batch_end_us), F.lit(False))
+    late = (
+        F.when(publication.has_closed(window), of_batch if is_counted else F.col(TOUCHED))
+        .when(publication.is_cut_short(window), had_waited)
+        .otherwise(in_turn)
     )
     fires = (F.col("timing") == "LATE") & late
     if window.panes.early is not None:

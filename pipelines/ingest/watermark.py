@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.intervals import EARLIEST_US, Interval
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, largest
 from pipelines.spec.model import Source
 
 Times = tuple[int, int, int]
@@ -102,6 +102,29 @@ def pipeline_watermark(before_us: int | None, standings: Sequence[Standing]) -> 
     furthest = [one.furthest_us for one in standings if one.furthest_us is not None]
     reached = min(active) if active else max(furthest, default=None)
     return max((instant for instant in (before_us, reached) if instant is not None), default=None)
+
+
+def watermark_after(
+    reached_us: int | None,
+    *,
+    floor_us: int | None,
+    asked_us: int | None,
+    has_next: bool,
+    ceiling_us: int | None,
+) -> int | None:
+    """The watermark after a batch: where it has come by itself or was asked to be, never below the floor.
+
+    Where a batch follows that has run, never above the ceiling, that one's: none where it has none.
+    """
+    after_us = largest(reached_us, floor_us, asked_us)
+    if not has_next or after_us is None:
+        return after_us
+    return None if ceiling_us is None else min(after_us, ceiling_us)
+
+
+def arrival_watermark(newest_end_us: int | None, *, event_us: int | None) -> int | None:
+    """The watermark by arrival time: where the newest batch ends, until that of event time has closed all."""
+    return LATEST_US if event_us == LATEST_US else newest_end_us
 
 
 def _is_idle(source: Source, *, since_us: int, batch: Interval) -> bool:

@@ -9,6 +9,7 @@ from pipelines.spec.changes import (
     Changes,
     changes_between,
     have_other_triggers,
+    latenesses_of,
     windows_of,
     without_reading,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "have_other_triggers",
     "hide",
     "is_uri",
+    "latenesses_of",
     "load",
     "parse_duration",
     "parse_instant",

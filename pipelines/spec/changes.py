@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, IDS, READ, PANES, GRID, OWN = "#core", "#ids.", "#read.", "#panes", "@", "own"
+CORE, IDS, READ, PANES, LATE, GRID, OWN = "#core", "#ids.", "#read.", "#panes", "#late.", "@", "own"
 ONCE_TOLD = "/"
 """Began what older fingerprints said of coarser frames."""
 
@@ -21,7 +21,8 @@ class Changes:
     """`problems` that the tables cannot serve, the names of `new_windows` that they can, and the lengths of
     their frames by grid, in microseconds, which stay. `reshaped` are those of the new windows whose name
     stood for another shape, now or once. `new_triggers`: news may wait under older ones. `read_otherwise`: by
-    source what of its SQL reads rows otherwise now, which older frames know nothing of.
+    source what of its SQL reads rows otherwise now, which older frames know nothing of. `latenesses`: how
+    late events could be, in microseconds, of windows whose late news may have waited for that long.
     """
 
     problems: tuple[str, ...] = ()
@@ -30,11 +31,18 @@ class Changes:
     frame_lengths: tuple[tuple[str, int], ...] = ()
     new_triggers: bool = False
     read_otherwise: tuple[tuple[str, str], ...] = ()
+    latenesses: tuple[tuple[str, int], ...] = ()
 
 
 def windows_of(fingerprint: str) -> frozenset[str]:
     """The names of the windows that a state fingerprint tells of."""
     return frozenset(_windows(_parsed(fingerprint)))
+
+
+def latenesses_of(fingerprint: str) -> dict[str, int]:
+    """How late events may be, in microseconds, of the windows whose late news may wait."""
+    told = _parsed(fingerprint).items()
+    return {name.removeprefix(LATE): int(us) for name, us in told if name.startswith(LATE)}
 
 
 def have_other_triggers(before: str, after: str) -> bool:

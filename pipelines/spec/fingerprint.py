@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, replace
 
+from pipelines.spec.changes import LATE
 from pipelines.spec.check import frame_us
-from pipelines.spec.model import Cumulate, Pipeline, Sliding, Window
+from pipelines.spec.model import Cumulate, EachBatch, Pipeline, Sliding, Window
 
 DIGITS = 16
 READ_BY = ("select", "where", "event_time", "arrival_time")
@@ -16,10 +17,10 @@ UNSAID = ("home", "path", "expectations", "frame_lengths")
 def state_fingerprint(pipeline: Pipeline) -> str:
     """The same for two specs whose tables hold the same: key, aggregates, frames and windows.
 
-    Where data lies, how late it may be, what is expected of it and when it runs may change without
-    changing this; triggers and modes are told, for news may wait under the old ones, and the SQL that rows
-    are read by, so that somebody can be told when it changed. It is told in parts, so that `changes_between`
-    can say what changed: `#core=…;@grid=length;window=grid.shape`.
+    Where data lies, what is expected of it and when it runs may change without changing this; triggers and
+    modes are told, for news may wait under the old ones, and how late events may be where late news may wait;
+    and the SQL that rows are read by, so that somebody can be told when it changed. It is told in parts, so
+    that `changes_between` can say what changed: `#core=…;@grid=length;window=grid.shape`.
     """
     aggregates = sorted(repr(aggregate) for aggregate in pipeline.aggregates)
     lengths = {"aligned": frame_us(pipeline), "arrival": frame_us(pipeline, time="arrival")}
@@ -27,6 +28,11 @@ def state_fingerprint(pipeline: Pipeline) -> str:
     entries = {
         "#core": _hash(repr((pipeline.key, aggregates))),
         "#panes": _hash(repr(sorted((window.name, repr(window.panes)) for window in pipeline.windows))),
+        **{
+            f"{LATE}{it.name}": str(it.allowed_lateness_us)
+            for it in pipeline.windows
+            if it.panes.late != EachBatch()
+        },
         **{f"#ids.{name}": of for name, of in ids.items()},
         **{
             f"#read.{source.name}.{what}": _hash(repr(getattr(source, what)))

@@ -34,7 +34,7 @@ from pipelines.intervals import merge as merge_intervals
 from pipelines.stages.before import put_back, stood_before
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
-from pipelines.stages.meeting import standing_near, touched_by
+from pipelines.stages.meeting import may_overlap, standing_near
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store.ledger import finished_stages, stages_before
@@ -138,13 +138,14 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
         stand = standing(sessions.where(reach), windows, watermark_us=work.judged_by_us)
         return stand if work.run.is_first else without_what_is_gone(stand, touched, key=work.pipeline.key)
 
-    near = f"({standing_near(windows, touched_by(work, whose))}) AND {_may_be_open(work)}"
+    opened = _may_be_open(work)
+    near = f"({standing_near(work, windows, whose=whose, opened=opened)}) AND {opened}"
     around = areas(
         touched,
         standing_in(near),
         windows=windows,
         key=work.pipeline.key,
-        side_by_side=work.request.ignore_lateness or not work.run.is_first,
+        side_by_side=may_overlap(work),
     ).persist()
     inside, meeting = _reached(around)
     # Closed ones too, which may reach out of the areas with intervals of their own inside.

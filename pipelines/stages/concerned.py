@@ -8,7 +8,7 @@ count as touched too, as far back as news can have waited.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
@@ -16,34 +16,23 @@ from pipelines.finalise import (
     Concern,
     Publication,
     all_of,
-    concern_of,
     counts_news,
     last_published,
     session_states,
     window_states,
     with_cut_anew,
 )
-from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, largest, merge, without
-from pipelines.spec import Cumulate, Every, Sliding, Window
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
+from pipelines.spec import Cumulate, Every, Sliding
 from pipelines.stages.before import stood_before
-from pipelines.stages.coarser import are_new
 from pipelines.stages.combining import intervals_of, within
-from pipelines.stages.meeting import due_or_near, overlapping, touched_by
+from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
+from pipelines.stages.reached import concern_in, kept_from_us, reached
 from pipelines.stages.site import Work
-from pipelines.stages.watermarks import watermark_of
 from pipelines.store.ledger import Run
-from pipelines.store.retention import whole_from_us
 from pipelines.store.sql import Instant, is_batch, not_after, text
 from pipelines.store.writes import days_of
 from pipelines.windows import grace_us, grid_of, merges
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
-    """How far a watermark had come before the batch, and how far it has after it."""
-
-    before_us: int | None
-    after_us: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +65,9 @@ class Group:
 def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
     """What holds for all panes of the batch."""
     takes_late = work.request.ignore_lateness and not work.restates
-    late = [it for group in groups for it in group.concerns] if takes_late else []
-    by_event, by_arrival = _reached(work)
+    concerns = [it for group in groups for it in group.concerns]
+    late, shorter = (concerns, []) if takes_late else ([], concerns)
+    by_event, by_arrival = reached(work)
     return Publication(
         batch_end_us=work.batch.end_us,
         watermark_us=by_event.after_us,
@@ -85,7 +75,8 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
         restated=work.restates,
         new_windows=work.run.opening.changes.new_windows,
         reshaped=work.run.opening.changes.reshaped,
-        kept_from_us=_kept_from_us(work),
+        kept_from_us=kept_from_us(work),
+        cut_short={it.window.name: it.cut_short_us for it in shorter if it.cut_short_us is not None},
         taking_late={it.window.name: it.closed_before_us for it in late if it.closed_before_us is not None},
         counted=tuple(it.window.name for group in groups if group.with_news for it in group.concerns),
     )
@@ -93,9 +84,9 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
 
 def groups_of(work: Work) -> list[Group]:
     """What the batch is about, definition by definition."""
-    by_event, by_arrival = _reached(work)
+    by_event, by_arrival = reached(work)
     concerns = [
-        _concern(work, window, reached=by_arrival if window.time == "arrival" else by_event)
+        concern_in(work, window, reached=by_arrival if window.time == "arrival" else by_event)
         for window in work.pipeline.windows
     ]
     sorts: dict[tuple[bool, bool, bool], list[Concern]] = {}
@@ -164,52 +155,6 @@ def _touching(work: Work, group: Group) -> str:
     return f"({whose}) OR batch_end > {Instant(max(EARLIEST_US, since_us))}"
 
 
-def _reached(work: Work) -> tuple[Reached, Reached]:
-    """How far event time has come, and arrival time: that is where batches end, until all is closed."""
-    opening = work.run.opening
-    after_us = largest(opening.in_force_us, watermark_of(work))
-    ends = (opening.newest_end_us, opening.in_force_us if opening.in_force_us == LATEST_US else None)
-    before_arrival_us = largest(*ends)
-    final_us = after_us if after_us == LATEST_US else None
-    after_arrival_us = largest(before_arrival_us, work.batch.end_us, final_us)
-    return (
-        Reached(before_us=opening.in_force_us, after_us=after_us),
-        Reached(before_us=before_arrival_us, after_us=after_arrival_us),
-    )
-
-
-def _concern(work: Work, window: Window, *, reached: Reached) -> Concern:
-    opening = work.run.opening
-    kept_us = _kept_from_us(work)
-    is_new = window.name in opening.changes.new_windows
-    concern = concern_of(
-        window,
-        before_us=None if is_new else reached.before_us,
-        after_us=reached.after_us,
-        # Where lateness is ignored closed windows too take what comes.
-        restated=work.restates or work.request.ignore_lateness,
-    )
-    if work.restates and work.was_respelled:
-        concern = replace(concern, was_early=True)
-    if opening.changes.new_triggers:
-        concern = replace(concern, may_wait=True)
-    coarser_us = grid_of(work.pipeline, window.name).coarser_us
-    if coarser_us is not None and not are_new(work):
-        concern = replace(concern, coarser_us=coarser_us)
-    # Of windows that reach further back some frames are gone: what was published of them stands.
-    return concern if kept_us is None else concern.whole_from(kept_us)
-
-
-def _kept_from_us(work: Work) -> int | None:
-    opening = work.run.opening
-    return whole_from_us(
-        work.tables,
-        work.pipeline,
-        watermark_us=opening.in_force_us,
-        newest_end_us=opening.newest_end_us,
-    )
-
-
 def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:
     """Windows made of frames."""
     of_batch = work.tables.read("partial_frames").where(whose)
@@ -250,8 +195,9 @@ def _of_cores(work: Work, concerns: Sequence[Concern]) -> Iterator[str]:
 
 def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:
     """Windows that grow together."""
-    meets = touched_by(work, whose)
-    which = f"{_of_windows(concerns)} AND {_may_end(concerns)} AND ({due_or_near(concerns, meets)})"
+    meets, opened = touched_by(work, whose), _may_end(concerns)
+    near = standing_near(work, [it.window for it in concerns], whose=whose, opened=opened)
+    which = f"{_of_windows(concerns)} AND {opened} AND ({due_or_near(concerns, near)})"
     states = session_states(
         work.tables.read("sessions").where(which),
         work.tables.read("partial_sessions").where(whose),

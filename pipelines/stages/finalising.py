@@ -32,7 +32,7 @@ from pipelines.stages.concerned import (
     publication_of,
 )
 from pipelines.stages.gates import pass_stage
-from pipelines.stages.news import all_news, news_of
+from pipelines.stages.news import all_news, news_of, with_came
 from pipelines.stages.site import Work
 from pipelines.store.ledger import still_mine
 from pipelines.store.sql import on_days_of, text
@@ -96,7 +96,7 @@ def _of_sessions_that_are_gone(
 ) -> DataFrame:
     reach = " OR ".join(f"({it})" for it in reaches)
     sessions, partials = (work.tables.read(it).where(reach) for it in ("sessions", "partial_sessions"))
-    present = Present(sessions=sessions, partials=partials)
+    present = Present(sessions=sessions, partials=with_came(work, partials))
     return retracted_sessions(rows, last, present=present, pipeline=work.pipeline, publication=publication)
 
 

@@ -2,7 +2,7 @@
 
 A session that meets none of the partial sessions of a batch is as it was, also one that began anew beside a
 closed one and overlaps it. Where a greatest length or a function cuts them a session may depend on the one
-before it, and all are looked at.
+before it, and the whole chain is looked at of which one meets them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipelines.spec import Window
 from pipelines.stages.site import Work
 from pipelines.store.reader import ask, in_microseconds
 from pipelines.store.sql import Instant, not_after, not_before, text
-from pipelines.windows import grace_us, keeps_apart
+from pipelines.windows import grace_us, is_bounded, keeps_apart
 
 ALL, NONE = "true", "false"
 
@@ -25,17 +25,27 @@ def touched_by(work: Work, whose: str) -> str:
     return ALL if whose == ALL else _meets(_span(work, "partial_sessions", where=whose))
 
 
-def standing_near(windows: Sequence[Window], meets: str) -> str:
-    """The predicate that a session meets what was touched, or may depend on one that does."""
-    apart = [it.name for it in windows if keeps_apart(it.shape)]
-    return f"({meets}) OR {_is_one_of(apart)}" if apart else meets
+def may_overlap(work: Work) -> bool:
+    """Whether sessions that one began anew beside another may be built again with it, closed ones too."""
+    return work.request.ignore_lateness or not work.run.is_first
 
 
-def due_or_near(concerns: Sequence[Concern], meets: str) -> str:
+def standing_near(work: Work, windows: Sequence[Window], *, whose: str, opened: str) -> str:
+    """The predicate that a session meets the partial sessions of which a predicate tells, or may depend on
+    one that does. `opened` is true of all that can have changed.
+    """
+    meets = touched_by(work, whose)
+    apart = [it for it in windows if keeps_apart(it.shape)]
+    if not apart or meets in (ALL, NONE):
+        return meets
+    chain = _meets(_chained(work, apart, whose=whose, opened=opened))
+    return f"({meets}) OR ({_is_one_of([it.name for it in apart])} AND {chain})"
+
+
+def due_or_near(concerns: Sequence[Concern], near: str) -> str:
     """The predicate that a session is due, or closes, or stands near what was touched."""
-    windows = [it.window for it in concerns]
     ends = [f"({_is_one_of([it.window.name])} AND ({_due(it)}))" for it in concerns]
-    return " OR ".join([f"({standing_near(windows, meets)})", *ends])
+    return " OR ".join([f"({near})", *ends])
 
 
 def overlapping(work: Work, *, sessions: str) -> str:
@@ -60,11 +70,64 @@ def _due(concern: Concern) -> str:
     return f"({ends}) OR (window_end >= {_instant(first)} AND window_end <= {_instant(after)})"
 
 
+def _chained(work: Work, windows: Sequence[Window], *, whose: str, opened: str) -> Interval | None:
+    """From the first to the last of what is touched and of the sessions that hang together with it.
+
+    Where a chain leaves what is looked at, twice as much is: so a long one takes few questions.
+    """
+    names = _is_one_of([it.name for it in windows])
+    reach = found = _span(work, "partial_sessions", where=f"({whose}) AND {names}")
+    while reach is not None and found is not None:
+        near = f"{names} AND {opened} AND {_meets(reach)}"
+        found = _chain(work, windows, touched=f"({whose}) AND {names}", near=near)
+        if found is None or reach.covers(found):
+            break
+        further_us = found.end_us - found.start_us
+        reach = Interval(
+            reach.start_us if reach.start_us <= found.start_us else found.start_us - further_us,
+            reach.end_us if reach.end_us >= found.end_us else found.end_us + further_us,
+        )
+    return found
+
+
+def _chain(work: Work, windows: Sequence[Window], *, touched: str, near: str) -> Interval | None:
+    """The same, of the sessions of which `near` is true. Where a greatest length cuts, which is done in order
+    of event time, what ended before all that is touched of its key stays as it is.
+    """
+    key = ", ".join(['"' + name.replace('"', '""') + '"' for name in (*work.pipeline.key, "window")])
+    bounds = f"{key}, window_start, window_end"
+    ordered = [] if may_overlap(work) else [it.name for it in windows if is_bounded(it.shape)]
+    in_order = f"PARTITION BY {key} ORDER BY window_start, window_end ROWS BETWEEN UNBOUNDED PRECEDING"
+    sql = f"""
+        WITH _both AS (
+            SELECT {bounds}, 1 AS _touched FROM partial_sessions WHERE {touched}
+            UNION ALL
+            SELECT {bounds}, 0 AS _touched FROM sessions WHERE {near}),
+        _of_keys AS (
+            SELECT *, min(CASE _touched WHEN 1 THEN window_start END) OVER (PARTITION BY {key}) AS _from
+            FROM _both),
+        _marked AS (
+            SELECT *, window_start <= max(window_end) OVER ({in_order} AND 1 PRECEDING) AS _hangs
+            FROM _of_keys WHERE window_end >= _from OR NOT ({_is_one_of(ordered)}) AND _from IS NOT NULL),
+        _numbered AS (
+            SELECT *, sum(CASE WHEN _hangs THEN 0 ELSE 1 END) OVER ({in_order} AND CURRENT ROW) AS _chain
+            FROM _marked),
+        _chains AS (
+            SELECT min(window_start) AS _first, max(window_end) AS _last
+            FROM _numbered GROUP BY {key}, _chain HAVING max(_touched) = 1)
+        SELECT min(_first) AS first, max(_last) AS last FROM _chains"""
+    return _interval(work, ("partial_sessions", "sessions"), sql=sql)
+
+
 def _span(work: Work, table: str, *, where: str) -> Interval | None:
     if where == NONE:
         return None
     sql = f"SELECT min(window_start) AS first, max(window_end) AS last FROM {table} WHERE {where}"
-    (found,) = in_microseconds(ask(work.tables.root, (table,), sql=sql)).to_pylist()
+    return _interval(work, (table,), sql=sql)
+
+
+def _interval(work: Work, tables: Sequence[str], *, sql: str) -> Interval | None:
+    (found,) = in_microseconds(ask(work.tables.root, tables, sql=sql)).to_pylist()
     return None if found["first"] is None else Interval(found["first"], found["last"])
 
 
@@ -75,7 +138,7 @@ def _meets(span: Interval | None) -> str:
 
 
 def _is_one_of(names: Sequence[str]) -> str:
-    return f"window IN ({', '.join(text(name) for name in names)})"
+    return f"window IN ({', '.join(text(name) for name in names)})" if names else NONE
 
 
 def _instant(at_us: int) -> Instant:

@@ -22,12 +22,12 @@ def news_of(work: Work, group: Group, *, found: Concerned, last: DataFrame) -> D
     last = last.where(F.col("window").isin([it.window.name for it in group.concerns]))
     if not group.of_sessions:
         covering = f"({found.covering}) AND ({_when(work, group)})"
-        partials = _with_came(work, work.tables.read("partial_frames").where(covering))
+        partials = with_came(work, work.tables.read("partial_frames").where(covering))
         return frame_news(partials, last, pipeline=work.pipeline, concerns=group.concerns)
     sessions = found.states.withColumns(
         {name: F.timestamp_micros(f"{name}_us") for name in ("window_start", "window_end")}
     )
-    partials = _with_came(work, work.tables.read("partial_sessions").where(found.covering))
+    partials = with_came(work, work.tables.read("partial_sessions").where(found.covering))
     return session_news(partials, last, sessions=sessions, pipeline=work.pipeline)
 
 
@@ -47,7 +47,7 @@ def all_news(news: Sequence[DataFrame]) -> DataFrame | None:
     return reduce(DataFrame.unionByName, news) if news else None
 
 
-def _with_came(work: Work, partials: DataFrame) -> DataFrame:
+def with_came(work: Work, partials: DataFrame) -> DataFrame:
     """Partial frames or sessions with `CAME`, when their batch first ran."""
     came = [
         (batch.start_us, batch.end_us, at_us)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.ingest.watermark import Progress, Seen, Standing, advance, pipeline_watermark, standing
+from pipelines.ingest.watermark import (
+    Progress,
+    Seen,
+    Standing,
+    advance,
+    pipeline_watermark,
+    standing,
+    watermark_after,
+)
 from pipelines.intervals import LATEST_US, Interval, from_us, largest, show_instant
 from pipelines.spec import Source
 from pipelines.stages.keeping import whose
@@ -46,9 +54,14 @@ def write_watermark(work: Work) -> None:
     ]
     reached_us = pipeline_watermark(work.run.opening.judged_by_us, standings)
     asked_us = LATEST_US if work.request.final else work.request.watermark_us
-    after_us = largest(reached_us, work.run.opening.floor_us, asked_us)
-    if work.run.opening.has_next:
-        after_us = _under_the_next(work, after_us, asked_us=asked_us)
+    _warn_of_the_next(work, asked_us=asked_us)
+    after_us = watermark_after(
+        reached_us,
+        floor_us=work.run.opening.floor_us,
+        asked_us=asked_us,
+        has_next=work.run.opening.has_next,
+        ceiling_us=work.run.opening.ceiling_us,
+    )
     everything = [one for progress in of_sources.values() for one in progress]
     row: Row = {
         "newest_event_time": largest(*[one.newest_event_us for one in everything]),
@@ -59,16 +72,17 @@ def write_watermark(work: Work) -> None:
     _put(work, [row], whose="source IS NULL", lane="watermarks")
 
 
-def _under_the_next(work: Work, after_us: int | None, *, asked_us: int | None) -> int | None:
-    """The watermark, not above that after the next batch, which has none where its watermark is none yet."""
+def _warn_of_the_next(work: Work, *, asked_us: int | None) -> None:
+    """Say where a watermark was asked for that would be above that after the next batch."""
     ceiling_us = work.run.opening.ceiling_us
-    if asked_us is not None and (ceiling_us is None or asked_us > ceiling_us):
+    if not work.run.opening.has_next or asked_us is None:
+        return
+    if ceiling_us is None or asked_us > ceiling_us:
         stands = "at none" if ceiling_us is None else f"at {show_instant(ceiling_us)}"
         work.warned.append(
             f"the watermark after batch {work.batch} stays {stands}, where that of the next one stands: "
             "to raise it or to close everything, say so to the newest batch"
         )
-    return None if ceiling_us is None or after_us is None else min(after_us, ceiling_us)
 
 
 def watermark_of(work: Work) -> int | None:

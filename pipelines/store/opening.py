@@ -11,7 +11,7 @@ from dataclasses import replace as replaced
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
 from pipelines.intervals import Interval, largest
-from pipelines.spec import Changes, changes_between, have_other_triggers, windows_of
+from pipelines.spec import Changes, changes_between, have_other_triggers, latenesses_of, windows_of
 from pipelines.store.ledger_rows import LedgerRow, Status, unfinished
 
 
@@ -142,13 +142,11 @@ def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:
     # A restatement looks at no timers: until a batch in turn has, news waits under the triggers before it.
     since_us = max(map(_started_us, _in_turn(rows)), default=0)
     ended = [row for row in rows if row.finished_at_us is not None]
-    waits = any(
-        have_other_triggers(row.spec_fingerprint, fingerprint)
-        for row in ended
-        if _started_us(row) >= since_us
-    )
+    since = [row.spec_fingerprint for row in ended if _started_us(row) >= since_us]
+    waits = any(have_other_triggers(it, fingerprint) for it in since)
+    latenesses = tuple(sorted(pair for it in since for pair in latenesses_of(it).items()))
     if last.spec_fingerprint == fingerprint:
-        return Changes(new_triggers=waits)
+        return Changes(new_triggers=waits, latenesses=latenesses)
     # Also of batches that others took the place of: what they published may stand.
     known = frozenset[str]().union(*[windows_of(row.spec_fingerprint) for row in ended])
     found = changes_between(last.spec_fingerprint, fingerprint, known=known)
@@ -159,7 +157,7 @@ def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:
         raise CorrectTheSpec(
             "the store", tuple(f"made by another spec: {it}. {rebuild}" for it in found.problems)
         )
-    return replaced(found, new_triggers=waits)
+    return replaced(found, new_triggers=waits, latenesses=latenesses)
 
 
 def _started_us(row: LedgerRow) -> int:

@@ -17,8 +17,16 @@ from pipelines.windows.lateness import (
     windows_kept,
     windows_missed,
 )
-from pipelines.windows.merging import keeps_apart, merges, session_windows
-from pipelines.windows.sessions import ISLAND, ISLAND_END, by_window, is_apart, with_cuts, with_islands
+from pipelines.windows.merging import is_bounded, keeps_apart, merges, session_windows
+from pipelines.windows.sessions import (
+    ISLAND,
+    ISLAND_END,
+    by_window,
+    is_apart,
+    is_in_order,
+    with_cuts,
+    with_islands,
+)
 from pipelines.windows.sliding import Covered, covered_by, starts_of
 
 __all__ = [
@@ -41,6 +49,8 @@ __all__ = [
     "held_kept",
     "held_missed",
     "is_apart",
+    "is_bounded",
+    "is_in_order",
     "judging_us",
     "keeps_apart",
     "length_us",

@@ -32,6 +32,11 @@ def keeps_apart(shape: Shape) -> bool:
     return shape.max_us is not None if isinstance(shape, Session) else merges(shape)
 
 
+def is_bounded(shape: Shape) -> bool:
+    """Whether a greatest length cuts sessions, in order of event time: none that ended before an event."""
+    return isinstance(shape, Session) and shape.max_us is not None
+
+
 def session_windows(pipeline: Pipeline) -> tuple[Window, ...]:
     """The window definitions of a pipeline that grow together."""
     return tuple(window for window in pipeline.windows if merges(window.shape))

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from pipelines.spec.model import Custom, Session, Window
 from pipelines.windows.custom import grouped
-from pipelines.windows.merging import keeps_apart, touching
+from pipelines.windows.merging import is_bounded, keeps_apart, touching
 
 ISLAND, ISLAND_END = "_island_us", "_island_end_us"
 
@@ -30,6 +30,11 @@ def by_window(windows: Sequence[Window], value: Callable[[Window], Column]) -> C
 def is_apart(windows: Sequence[Window]) -> Column:
     """Whether a row is of a definition whose windows others may cut anew."""
     return _is_of([window for window in windows if keeps_apart(window.shape)])
+
+
+def is_in_order(windows: Sequence[Window]) -> Column:
+    """Whether a row is of a definition that is cut in order of event time: what ended before is as it was."""
+    return _is_of([window for window in windows if is_bounded(window.shape)])
 
 
 def with_islands(rows: DataFrame, windows: Sequence[Window], *, key: Sequence[str]) -> DataFrame:
@@ -48,7 +53,7 @@ def with_cuts(rows: DataFrame, windows: Sequence[Window], *, key: Sequence[str])
     their length; those of custom ones, an interval each with `event_count`, go where their function says.
     """
     islands = with_islands(rows, windows, key=key).withColumn(ISLAND_END, F.lit(None).cast("bigint"))
-    cut = [window for window in windows if _room_us(window) is not None]
+    cut = [window for window in windows if is_bounded(window.shape)]
     custom = [(window, window.shape) for window in windows if isinstance(window.shape, Custom)]
     others = islands.where(~_is_of([*cut, *[window for window, _ in custom]]))
     bounded = [_cut(islands.where(_is_of(cut)), cut, key=key)] if cut else []

@@ -143,3 +143,13 @@ def test_windows_that_may_be_early_have_no_core() -> None:
     window = Window(name="w", shape=Sliding(size_us=1000, step_us=10), panes=Panes(early=Rows(rows=9)))
     concern = concern_of(window, before_us=2000, after_us=2100, restated=False)
     assert replace(concern, coarser_us=30).core is None
+
+
+#   watermarks         |before 20      |after 40        lateness 5, until now 12
+#   open until now  (8 … 20]           closed by the shorter one up to 15
+def test_windows_that_a_shorter_lateness_closes_are_looked_at_once_more() -> None:
+    concern = concern_of(HELD_BACK, before_us=20, after_us=40, restated=False).was_open_for(12)
+    assert (concern.open_after_us, concern.closing, concern.cut_short_us) == (8, Interval(9, 21), 15)
+    again = concern_of(HELD_BACK, before_us=20, after_us=40, restated=True).was_open_for(12)
+    assert again.open_after_us is None
+    assert concern_of(HELD_BACK, before_us=None, after_us=4, restated=False).was_open_for(12).closing is None

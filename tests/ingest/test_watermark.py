@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
-from pipelines.ingest.watermark import Progress, Seen, Standing, advance, pipeline_watermark, standing
-from pipelines.intervals import Interval
-from pipelines.spec.model import Source
+from pipelines.ingest.watermark import (
+    Progress,
+    Seen,
+    Standing,
+    advance,
+    arrival_watermark,
+    pipeline_watermark,
+    standing,
+    watermark_after,
+)
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
+from pipelines.spec.model import Session, Sliding, Source, Window
+from pipelines.windows import judging_us
 
 SOURCE = Source(name="main", format="parquet", path="x", event_time="t")
 BATCH = Interval(100, 200)
@@ -116,3 +128,141 @@ def test_the_pipeline_stands_where_the_slowest_stands_that_is_not_idle(
     before: int | None, standings: list[Standing], after: int | None
 ) -> None:
     assert pipeline_watermark(before, standings) == after
+
+
+#   reached  floor  asked   →  after, where no batch follows
+@pytest.mark.parametrize(
+    ("reached", "floor", "asked", "after"),
+    [
+        (None, None, None, None),
+        (50, None, None, 50),
+        (49, 50, None, 50),
+        (50, 50, None, 50),
+        (51, 50, None, 51),
+        (None, 50, None, 50),
+        (50, None, 49, 50),
+        (50, None, 51, 51),
+        (None, None, 51, 51),
+        (50, 52, 51, 52),
+        (-50, -60, -55, -50),
+        (50, 60, LATEST_US, LATEST_US),
+        (50, LATEST_US, None, LATEST_US),
+        (50, LATEST_US, 60, LATEST_US),
+    ],
+)
+def test_a_watermark_that_is_asked_for_raises_it_and_nothing_takes_it_below_its_floor(
+    reached: int | None, floor: int | None, asked: int | None, after: int | None
+) -> None:
+    for ceiling in (None, 0):
+        found = watermark_after(reached, floor_us=floor, asked_us=asked, has_next=False, ceiling_us=ceiling)
+        assert found == after
+
+
+#   reached  asked   that after the next batch  →  after
+@pytest.mark.parametrize(
+    ("reached", "asked", "ceiling", "after"),
+    [
+        (49, None, 50, 49),
+        (50, None, 50, 50),
+        (51, None, 50, 50),
+        (40, 51, 50, 50),
+        (40, LATEST_US, 50, 50),
+        (40, LATEST_US, LATEST_US, LATEST_US),
+        (40, None, None, None),
+        (40, LATEST_US, None, None),
+        (None, None, 50, None),
+    ],
+)
+def test_a_restated_batch_stays_under_the_watermark_of_the_one_that_follows(
+    reached: int | None, asked: int | None, ceiling: int | None, after: int | None
+) -> None:
+    found = watermark_after(reached, floor_us=None, asked_us=asked, has_next=True, ceiling_us=ceiling)
+    assert found == after
+
+
+@pytest.mark.parametrize(
+    ("newest_end", "event_time", "after"),
+    [
+        (None, None, None),
+        (None, LATEST_US, LATEST_US),
+        (200, None, 200),
+        (200, 900, 200),
+        (200, LATEST_US - 1, 200),
+        (200, LATEST_US, LATEST_US),
+    ],
+)
+def test_by_arrival_time_the_watermark_is_the_end_of_the_newest_batch_until_all_is_closed(
+    newest_end: int | None, event_time: int | None, after: int | None
+) -> None:
+    assert arrival_watermark(newest_end, event_us=event_time) == after
+
+
+@pytest.mark.parametrize("shape", [Sliding(size_us=10, step_us=10), Session(gap_us=10)])
+@pytest.mark.parametrize(
+    ("time", "watermark", "judged_by"),
+    [
+        ("event", None, None),
+        ("event", 50, 50),
+        ("event", LATEST_US, LATEST_US),
+        ("arrival", None, None),
+        ("arrival", 50, None),
+        ("arrival", LATEST_US - 1, None),
+        ("arrival", LATEST_US, LATEST_US),
+    ],
+)
+def test_by_arrival_time_nothing_is_late_until_all_is_closed(
+    shape: Sliding | Session, time: Literal["event", "arrival"], watermark: int | None, judged_by: int | None
+) -> None:
+    assert judging_us(Window(name="it", shape=shape, time=time), watermark) == judged_by
+
+
+def walked(batches: Sequence[tuple[Interval, Sequence[Seen]]], *, source: Source) -> list[int | None]:
+    """The pipeline's watermark after each of some batches of one source."""
+    reached: list[int | None] = [None]
+    known: list[Progress] = []
+    for batch, of_batch in batches:
+        known = advance(known, of_batch, source=source, batch=batch)
+        now = standing(source, known, first_batch_start_us=batches[0][0].start_us, batch=batch)
+        own_us = pipeline_watermark(reached[-1], [now])
+        reached.append(
+            watermark_after(own_us, floor_us=reached[-1], asked_us=None, has_next=False, ceiling_us=None)
+        )
+    return reached[1:]
+
+
+#   a      |90        |190       |            |            |490
+#   b      |80        |          |            |350         |
+#   batch  0 … 100    … 200      … 300        … 400        … 499         b idle after 150: at 300, not before
+def test_one_that_wakes_up_behind_the_others_does_not_take_the_watermark_back() -> None:
+    source = replace(SOURCE, idle_after_us=150)
+    behind = Seen(substream="b", newest_event_us=150, newest_arrival_us=350)
+    batches = [
+        (Interval(0, 100), [seen(90, "a"), seen(80, "b")]),
+        (Interval(100, 200), [seen(190, "a")]),
+        (Interval(200, 300), []),
+        (Interval(300, 400), [behind]),
+        (Interval(400, 499), [seen(490, "a")]),
+    ]
+    # Idle, b holds nothing back; awake, it does, but what was reached stays reached.
+    assert walked(batches, source=source) == [80, 80, 190, 190, 190]
+
+
+#   a      |90        |          |            |            all are idle at 300: the furthest counts
+#   b      |80        |          |            |
+#   c                                         |10, arrives at 350
+def test_when_all_are_idle_the_furthest_counts_and_a_new_one_that_starts_behind_changes_nothing() -> None:
+    source = replace(SOURCE, idle_after_us=200)
+    new = Seen(substream="c", newest_event_us=10, newest_arrival_us=350)
+    batches = [
+        (Interval(0, 100), [seen(90, "a"), seen(80, "b")]),
+        (Interval(100, 200), []),
+        (Interval(200, 300), []),
+        (Interval(300, 400), [new]),
+    ]
+    assert walked(batches, source=source) == [80, 80, 90, 90]
+
+
+def test_no_disorder_takes_a_watermark_before_the_first_instant() -> None:
+    source = replace(SOURCE, max_disorder_us=10)
+    after = advance([], [seen(EARLIEST_US + 9)], source=source, batch=BATCH)
+    assert [one.watermark_us for one in after] == [EARLIEST_US]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.spec import fingerprint, state_fingerprint
+from pipelines.spec import fingerprint, latenesses_of, state_fingerprint
 from tests.spec.conftest import SPEC, Read
 
 COUNT, WINDOW, KEY = "rides: count", "{tumbling: 1 hour}", "key: [city]"
@@ -78,3 +78,11 @@ def test_fingerprints_are_the_same_in_another_process(read: Read) -> None:
         [sys.executable, "-c", program, str(pipeline.path)], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [fingerprint(pipeline), state_fingerprint(pipeline)]
+
+
+def test_how_late_events_may_be_is_told_where_late_news_may_wait(read: Read) -> None:
+    window = "hourly: {tumbling: 1 hour}"
+    waiting = "hourly: {tumbling: 1 hour, allowed_lateness: 2 s, panes: {late: {rows: 3}}}"
+    assert latenesses_of(state_fingerprint(read((window, waiting)))) == {"hourly": 2_000_000}
+    at_once = "hourly: {tumbling: 1 hour, allowed_lateness: 2 s, panes: {early: {rows: 3}}}"
+    assert latenesses_of(state_fingerprint(read((window, at_once)))) == {}

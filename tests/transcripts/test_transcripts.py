@@ -1,4 +1,7 @@
-"""Every transcript, by the plain loops and by the walk over Delta, there a few with each stage run twice."""
+"""Every transcript, by the plain loops and by the walk over Delta, there a few with each stage run twice.
+
+So are these with their rows reversed, and with a batch for each row.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ TWICE = (
     "A session that grew before its trigger fired leaves the published one standing until then",
     "An earlier row cuts bounded sessions anew",
 )
+CHOSEN = [it for it in GOOD if it.title in TWICE]
 
 
 def title(story: Transcript) -> str:
@@ -32,6 +36,11 @@ def title(story: Transcript) -> str:
 def publishes_all_at_once(story: Transcript) -> bool:
     """Whether no trigger waits, so that what stands after rows is the same however they are cut."""
     return {story.definition.early, story.definition.late} <= {"none", "each batch"}
+
+
+def reversed_in_batches(story: Transcript) -> Transcript:
+    """The same story, each batch with its last row first."""
+    return replace(story, batches=tuple(replace(it, events=it.events[::-1]) for it in story.batches))
 
 
 def row_by_row(batch: Batch) -> list[Batch]:
@@ -45,7 +54,7 @@ def row_by_row(batch: Batch) -> list[Batch]:
             batch,
             start=start,
             end=end,
-            events=events,
+            events=tuple(event._replace(arrival_us=end - 1) for event in events),
             watermark=batch.watermark if end == batch.end else EARLIEST,
         )
         for start, end, events in zip(starts, ends, rows, strict=True)
@@ -68,8 +77,7 @@ def test_the_plain_loops_tell_the_story(story: Transcript) -> None:
 
 @pytest.mark.parametrize("story", GOOD, ids=title)
 def test_the_order_of_rows_in_a_batch_makes_no_difference(story: Transcript) -> None:
-    reversed_rows = [replace(batch, events=batch.events[::-1]) for batch in story.batches]
-    told = list(by_oracle(replace(story, batches=tuple(reversed_rows))))
+    told = list(by_oracle(reversed_in_batches(story)))
     assert [(panes, stands) for _, panes, stands in told] == [it[1:] for it in by_oracle(story)]
 
 
@@ -92,3 +100,25 @@ def test_the_walk_tells_the_story(story: Transcript, spark: SparkSession, tmp_pa
     for batch, published, _ in told:
         assert published == list(batch.panes), f"until minute {batch.end // 60_000_000}"
     assert story.windows is None or told[-1][2] == story.windows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("story", CHOSEN, ids=title)
+def test_the_walk_tells_the_story_whatever_the_order_of_rows(
+    story: Transcript, spark: SparkSession, tmp_path: Path
+) -> None:
+    for batch, published, _ in by_walk(reversed_in_batches(story), spark, folder=tmp_path, times=1):
+        assert published == list(batch.panes), f"until minute {batch.end // 60_000_000}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "story", [it for it in CHOSEN if publishes_all_at_once(it) and it.max_disorder is None], ids=title
+)
+def test_one_row_a_batch_leaves_the_same_windows_in_the_walk(
+    story: Transcript, spark: SparkSession, tmp_path: Path
+) -> None:
+    one_by_one = replace(story, batches=tuple(it for batch in story.batches for it in row_by_row(batch)))
+    after = {batch.end: stands for batch, _, stands in by_walk(one_by_one, spark, folder=tmp_path, times=1)}
+    for batch, _, stands in by_oracle(story):
+        assert after[batch.end] == stands, f"until minute {batch.end // 60_000_000}"

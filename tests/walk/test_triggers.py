@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.intervals import Interval
+from tests.oracle.publishing import Event
 from tests.walk.shaped import (
     SECOND,
     Shaped,
@@ -109,4 +110,23 @@ def test_the_newest_batch_again_with_the_last_watermark_publishes_what_is_due_as
     found, wanted = story.run(batch, final=True, revision=1)
     assert found == wanted
     assert {row.timing for row in found} == {"ON_TIME"}
+    assert story.windows() == story.wanted_windows() == story.added_up()
+
+
+@pytest.mark.slow
+def test_a_session_is_taken_back_by_those_that_hold_its_events_not_by_others_within_its_bounds(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #   0        9        18              three at most: [0, 28) is published
+    #   0 1 2                             two are new: too few to be told of
+    #         3 4 5                       all three are new, within the bounds of the one that was published
+    #                  9        18       none is new
+    first = [Event(number, "ann", at * SECOND, 0) for number, at in ((1, 0), (2, 9), (4, 18))]
+    second = [Event(8 << at, "ann", at * SECOND, LENGTH) for at in (1, 2, 3, 4, 5)]
+    threes = at_most_three(early=("rows", 3), lateness=300 * SECOND)
+    story = Story(spark, tmp_path, [*first, *second], {"threes": threes})
+    for start, final in ((0, False), (LENGTH, False), (2 * LENGTH, True)):
+        found, wanted = story.run(Interval(start, start + LENGTH), final=final)
+        assert found == wanted, start
+        assert [row.kind for row in wanted].count("retract") == (1 if final else 0)
     assert story.windows() == story.wanted_windows() == story.added_up()

@@ -1,0 +1,96 @@
+"""Chains of bounded and custom sessions, longer than a batch: only what hangs together with an event changes.
+
+What is read of them is bounded by the chain that a batch touched, so whatever is beyond has to be as it was.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.intervals import Interval
+from pipelines.stages import Request, run_batch
+from tests.oracle.publishing import Event
+from tests.walk.shaped import SECOND, Shaped, at_most_three, session
+from tests.walk.story import LENGTH, Story, Windows, write_events
+
+OPEN = {"early": "each batch", "lateness": 1_000 * SECOND}
+TOLD = {
+    "bounded": session(15, 40, **OPEN, mode="retracting"),
+    "short": session(9, 20, **OPEN),
+    "threes": at_most_three(**OPEN),
+}
+CLOSING = {
+    "bounded": session(15, 40, early="each batch", lateness=60 * SECOND),
+    "threes": at_most_three(early=("rows", 2), late=("rows", 2), lateness=60 * SECOND, mode="retracting"),
+}
+BATCHES = 6
+
+
+def chains(seed: int) -> list[Event]:
+    """Ann is there all the time, bob with pauses; some of what they did arrives batches later."""
+    chosen = random.Random(seed)
+    end = BATCHES * LENGTH // SECOND
+    times = [("ann", at) for at in range(0, end, 7)] + [
+        ("bob", at) for pause in range(0, end, 90) for at in range(pause, min(pause + 60, end), 9)
+    ]
+    events = []
+    for number, (user, at) in enumerate(times, 1):
+        away = chosen.choice([0, 0, 0, 0, 0, 0, 70, 150])
+        arrival = min(at + away, end - 1)
+        events.append(Event(number, user, (at + chosen.randrange(3)) * SECOND, arrival * SECOND))
+    return events
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("told", "seed"), [(TOLD, 1), (TOLD, 2), (CLOSING, 3), (CLOSING, 4)])
+def test_chains_of_sessions_are_those_of_the_plain_loops(
+    spark: SparkSession, tmp_path: Path, told: dict[str, Shaped], seed: int
+) -> None:
+    story = Story(spark, tmp_path, chains(seed), told)
+    for start in range(0, BATCHES * LENGTH, LENGTH):
+        found, wanted = story.run(Interval(start, start + LENGTH))
+        assert found == wanted, start
+    found, wanted = story.run(Interval(BATCHES * LENGTH, (BATCHES + 1) * LENGTH), final=True)
+    assert found == wanted
+    assert story.windows() == story.wanted_windows() == story.added_up()
+
+
+@pytest.mark.slow
+def test_a_restatement_cuts_and_joins_the_chains_that_it_touches(spark: SparkSession, tmp_path: Path) -> None:
+    #  ann   0 ──7──14── … ── 203 ── 210 ── … ── 357       first without 196 to 210, then with a bridge again
+    #  bob   0 … 54   90 … 144   180 … 234   270 … 324     60, 69, 78 join the first two, and go again
+    events = [it._replace(arrival_us=it.event_us) for it in chains(5)]
+    story = Story(spark, tmp_path, events, TOLD)
+    batches = [Interval(start, start + LENGTH) for start in range(0, BATCHES * LENGTH, LENGTH)]
+    for batch in batches:
+        list(run_batch(story.site, Request(batch=batch)))
+    assert story.windows() == standing(events)
+    split = [it for it in events if it.key == "bob" or not 190 * SECOND <= it.event_us < 214 * SECOND]
+    bridge = [Event(1_000 + at, "bob", at * SECOND, at * SECOND) for at in (60, 69, 78, 87)]
+    for changed, batch in (
+        (split, batches[3]),
+        ([*split, *bridge], batches[1]),
+        ([*events, *bridge], batches[3]),
+        (events, batches[1]),
+    ):
+        write_events(tmp_path / "data", changed)
+        list(run_batch(story.site, Request(batch=batch)))
+        assert story.windows() == standing(changed), batch
+
+
+def standing(events: list[Event]) -> Windows:
+    """What stands where all events are known and every session is published."""
+    found: Windows = {}
+    for name, (_, definition) in TOLD.items():
+        for user in {it.key for it in events}:
+            mine = [it for it in events if it.key == user]
+            bounds = definition.sessions_of([it.event_us for it in mine])
+            for event in mine:
+                place = (name, user, *max(it for it in bounds if it[0] <= event.event_us))
+                total, count = found.get(place, (0, 0))
+                found[place] = (total + event.number, count + 1)
+    return found
