@@ -21,7 +21,11 @@ PATTERN_WORDS = ("like", "ilike", "rlike", "regexp")
 QUANTIFIERS = ("any", "all", "some")
 OPERATOR_WORDS = ("is", "in", "not", "between", "and", "or", "div", "as", "collate", *PATTERN_WORDS)
 CLOCK_WORD = re.compile(r"(now|today|tomorrow|yesterday)(\s+\S+)?")
-"""Text that Spark reads as an instant of the clock wherever it makes a time of text."""
+"""Text that Spark reads as an instant of the clock wherever it makes a time of text.
+
+One that functions make of other texts (`concat('no', 'w')`) is not known here: what Spark's optimizer makes
+of it tells nobody, and the casts that read it need not be written.
+"""
 
 ROW = "allowed is an expression over the row"
 
