@@ -21,11 +21,24 @@ LAW = "panes_add_up_to_windows"
 BOUNDS = ("window", "window_start", "window_end")
 
 
-def hold_to_panes(work: Work) -> None:
-    """Write into `checks` how many windows differ from their panes. Raises `RunAgain` if any does."""
+def first_panes(work: Work) -> int:
+    """How many panes the run has told, if each is the first of its window, of which nothing can stand; else
+    none.
+    """
+    others = "count(*) FILTER (WHERE NOT (kind = 'insert' AND is_first))"
+    sql = f"SELECT count(*) AS told, {others} AS others FROM panes WHERE {_of_run(work)}"
+    (found,) = ask(work.tables.root, ("panes",), sql=sql).to_pylist()
+    return 0 if found["others"] else int(found["told"])
+
+
+def hold_to_panes(work: Work, *, all_first: bool = False) -> None:
+    """Write into `checks` how many windows differ from their panes. Raises `RunAgain` if any does.
+
+    `all_first`: no window has two panes of the run, which are not put in order then.
+    """
     names = [name.replace('"', '""') for name in (*work.pipeline.key, *BOUNDS)]
     key = ", ".join(f'"{name}"' for name in names)
-    told, differing = _compared(work, key)
+    told, differing = _compared(work, key, all_first=all_first)
     found = f"{differing:,} of {told:,} windows differ"
     row = CheckRow(
         stage="panes",
@@ -41,7 +54,7 @@ def hold_to_panes(work: Work) -> None:
         work.tables,
         "checks",
         rows=[{**row._asdict(), **batch, "revision": work.run.revision}],
-        where=f"{on_days_of(work.batch)} AND {is_this(work.run)} AND expectation = '{LAW}'",
+        where=f"{_of_run(work)} AND expectation = '{LAW}'",
         fence=work.run.fence(f"checks/{LAW}"),
     )
     if differing:
@@ -52,13 +65,13 @@ def hold_to_panes(work: Work) -> None:
         )
 
 
-def _compared(work: Work, key: str) -> tuple[int, int]:
+def _compared(work: Work, key: str, *, all_first: bool) -> tuple[int, int]:
     """How many windows the run has published, and how many of them are not as they should be."""
+    place = f"row_number() OVER (PARTITION BY {key} ORDER BY pane_index DESC, kind)"
     last = f"""
         SELECT {key}, kind, event_count FROM (
-            SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY pane_index DESC, kind) AS _place
-            FROM panes
-            WHERE {on_days_of(work.batch)} AND {is_this(work.run)} AND {_is_one_of(_looked_at(work))})
+            SELECT *, {1 if all_first else place} AS _place
+            FROM panes WHERE {_of_run(work)} AND {_is_one_of(_looked_at(work))})
         WHERE _place = 1"""
     told, near, stands = _where_they_stand(work, last)
     is_summed = _is_one_of(_discarding(work))
@@ -106,6 +119,10 @@ def _where_they_stand(work: Work, last: str) -> tuple[int, str, str]:
     mine = is_this(work.run)
     stands = f"({near} OR ({mine}))" if said["retracted"] else mine
     return int(said["told"]), near, stands
+
+
+def _of_run(work: Work) -> str:
+    return f"{on_days_of(work.batch)} AND {is_this(work.run)}"
 
 
 def _looked_at(work: Work) -> list[str]:

@@ -50,9 +50,10 @@ TXN = "spark.databricks.delta.write"
 Returned = TypeVar("Returned")
 
 
-def append(store: Store, table: str, *, rows: DataFrame, fence: Fence) -> None:
-    """Add rows, unless this attempt or a later one has."""
-    writer = conform(store, table, rows=rows).write.format("delta").mode("append")
+def append(store: Store, table: str, *, rows: DataFrame, fence: Fence, by_day: bool = False) -> None:
+    """Add rows, unless this attempt or a later one has. `by_day`: those of a day into few files."""
+    added = conform(store, table, rows=rows)
+    writer = (added.hint("rebalance", F.col("day")) if by_day else added).write.format("delta").mode("append")
     retried(lambda: writer.options(**fence.options()).save(store.path(table)), table)
 
 
