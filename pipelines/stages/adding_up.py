@@ -8,6 +8,7 @@ its panes together; and nothing may stand there for the run that no pane of it t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pipelines.checks import CheckRow
 from pipelines.errors import RunAgain
@@ -19,16 +20,28 @@ from pipelines.store.sql import not_after, not_before, on_days_of, text
 
 LAW = "panes_add_up_to_windows"
 BOUNDS = ("window", "window_start", "window_end")
+DAY_US = 86_400_000_000
 
 
-def first_panes(work: Work) -> int:
-    """How many panes the run has told, if each is the first of its window, of which nothing can stand; else
-    none.
+class Firsts(NamedTuple):
+    """How many panes of a run are the first of their window, of which nothing can stand, and from the first
+    day to the last on which such windows begin; no panes, if the run told of others too.
     """
+
+    panes: int
+    days: int
+
+
+def first_panes(work: Work) -> Firsts:
+    """Whether all that the run told is new, and how much it is."""
     others = "count(*) FILTER (WHERE NOT (kind = 'insert' AND is_first))"
-    sql = f"SELECT count(*) AS told, {others} AS others FROM panes WHERE {_of_run(work)}"
-    (found,) = ask(work.tables.root, ("panes",), sql=sql).to_pylist()
-    return 0 if found["others"] else int(found["told"])
+    starts = "min(window_start) AS first, max(window_start) AS last"
+    sql = f"SELECT count(*) AS told, {others} AS others, {starts} FROM panes WHERE {_of_run(work)}"
+    (found,) = in_microseconds(ask(work.tables.root, ("panes",), sql=sql)).to_pylist()
+    if found["others"] or not found["told"]:
+        return Firsts(panes=0, days=0)
+    days = 1 if found["first"] is None else 1 + found["last"] // DAY_US - found["first"] // DAY_US
+    return Firsts(panes=found["told"], days=days)
 
 
 def hold_to_panes(work: Work, *, all_first: bool = False) -> None:

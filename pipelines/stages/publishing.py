@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline
-from pipelines.stages.adding_up import first_panes, hold_to_panes
+from pipelines.stages.adding_up import Firsts, first_panes, hold_to_panes
 from pipelines.stages.before import put_back
 from pipelines.stages.combining import FATES, accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
@@ -29,6 +29,9 @@ from pipelines.store.sql import is_batch, on_days_of
 from pipelines.store.tables import Folder
 from pipelines.store.writes import Place, append, days_of, merge
 from pipelines.windows import closes_us
+
+FEW_DAYS = 8
+"""Each task writes a file for each day: of few, that costs less than to bring those of a day together."""
 
 Counts = dict[str, int]
 
@@ -45,7 +48,7 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     put_back(work, "windows")
     firsts = first_panes(work)
     windows = _bring_up(work, _with_whole_values(work, of_run), firsts=firsts)
-    hold_to_panes(work, all_first=firsts > 0)
+    hold_to_panes(work, all_first=firsts.panes > 0)
     counts, stages = accumulated(work), finished_stages(work.tables, work.run)
     panes = sum(sum(one.counts.values()) for one in stages if one.stage == "finalise")
     whole = {name: counts[name] for name in FATES} | {"panes": panes, "windows": windows}
@@ -59,14 +62,14 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     return whole
 
 
-def _bring_up(work: Work, panes: DataFrame, *, firsts: int) -> int:
+def _bring_up(work: Work, panes: DataFrame, *, firsts: Firsts) -> int:
     """Put the windows that panes add up to in their place; returns how many were put or taken away."""
     fence = work.run.fence("windows")
-    if firsts and work.run.is_first:
+    if firsts.panes and work.run.is_first:
         # Nothing to look for in the table: a fifth of the time that a merge takes.
         rows = panes.withColumn("closes_at", _closes_at(work.pipeline))
-        append(work.tables, "windows", rows=rows, fence=fence, by_day=True)
-        return firsts
+        append(work.tables, "windows", rows=rows, fence=fence, by_day=firsts.days > FEW_DAYS)
+        return firsts.panes
     added = added_up(panes, work.pipeline).persist()
     on = (*work.pipeline.key, *RESULT_BOUNDS)
     windows = merge(
