@@ -29,6 +29,8 @@ SESSION_SETTINGS = {
     # To list folders Spark makes a task for each, of which a year has hundreds; so it takes this many, with
     # some folders each.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
+    # What lies in one partition or two, as panes do, is written as it comes, not sorted first.
+    "spark.sql.maxConcurrentOutputFileWriters": "2",
     # It cuts a branch that turned out empty off the plan, and with it the counts that were observed there.
     "spark.sql.adaptive.optimizer.excludedRules": f"{ADAPTIVE}.AQEPropagateEmptyRelation",
 }
