@@ -69,7 +69,8 @@ def _has_news(window: Window, *, is_counted: bool) -> Column:
 def _had_waited(window: Window, publication: Publication) -> Column:
     """Whether news of a window came before the batch, or of a session its bounds did."""
     oldest_us, end_us = F.unix_micros("_news._oldest"), F.lit(publication.batch_end_us)
-    had_news = F.coalesce(oldest_us < end_us, F.lit(False))
+    came_before = oldest_us <= end_us if publication.brings_nothing else oldest_us < end_us
+    had_news = F.coalesce(came_before, F.lit(False))
     return had_news | ~is_published() if merges(window.shape) else had_news
 
 

@@ -103,6 +103,26 @@ def test_sessions_that_were_cut_anew_and_wait_are_published_when_a_shorter_laten
     }
 
 
+WAITING = SPEC.partition("windows:")[0] + (
+    "windows: {short: {tumbling: 10 s, allowed_lateness: 100 s, panes: {late: {rows: 9}}}}\n"
+)
+
+
+@pytest.mark.slow
+def test_what_waits_of_the_newest_batch_is_published_when_that_runs_again_under_a_shorter_lateness(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    # 60 s of lateness let in at 51 what they have closed at 80.
+    clicks = [("ann", 1, 0, 0), ("bob", 4, 51, 2), ("ann", 8, 0, 100), ("bob", 16, 80, 101)]
+    site = site_of(spark, tmp_path, clicks, spec=WAITING)
+    run(site, 0)
+    run(site, 100)
+    run(now_shorter(site, tmp_path, lateness="60 s", of=WAITING), 100, final=True)
+    of_ann = [it for it in rows_of(tmp_path / "store" / "clicks" / "panes") if it["user"] == "ann"]
+    told = {(it["batch_end"] // SECOND, it["revision"], it["total"], it["timing"]) for it in of_ann}
+    assert told == {(100, 0, 1, "ON_TIME"), (200, 1, 9, "LATE")}
+
+
 def now_shorter(site: Site, folder: Path, *, lateness: str, of: str) -> Site:
     """The site once its spec allows less lateness."""
     spec = folder / "dags" / "clicks.yml"
@@ -110,5 +130,6 @@ def now_shorter(site: Site, folder: Path, *, lateness: str, of: str) -> Site:
     return Site(site.spark, site.store, load(spec))
 
 
-def run(site: Site, start: int) -> None:
-    list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+def run(site: Site, start: int, *, final: bool = False) -> None:
+    batch = Interval(start * SECOND, (start + 100) * SECOND)
+    list(run_batch(site, Request(batch=batch, final=final)))
