@@ -113,14 +113,16 @@ def _added(one: Column, other: Column, *, scale: int) -> Column:
     Where both have a digit to spare they are added without it, else as whole numbers, which it never rounds.
     """
     digits = MOST_DIGITS - 1
-    roomy, most = DecimalType(digits, scale), F.lit(Decimal((0, (9,) * digits, -scale)))
+    roomy, nines = DecimalType(digits, scale), Decimal((0, (9,) * digits, -scale))
+    # `abs` and `-` would make a decimal of so many digits another one.
+    least, most = F.lit(nines.copy_negate()), F.lit(nines)
     one_whole, other_whole = (
         F.replace(it.cast("string"), F.lit("."), F.lit("")).cast(DecimalType(MOST_DIGITS, 0))
         for it in (one, other)
     )
     whole = F.concat((one_whole + other_whole).cast("string"), F.lit(f"E-{scale}"))
     return F.when(
-        (F.abs(one) <= most) & (F.abs(other) <= most), one.cast(roomy) + other.cast(roomy)
+        one.between(least, most) & other.between(least, most), one.cast(roomy) + other.cast(roomy)
     ).otherwise(whole.cast(DecimalType(MOST_DIGITS, scale)))
 
 

@@ -21,7 +21,8 @@ class Publication:
     before knew, `reshaped` those of them whose name stood for another shape, `kept_from_us` is where
     retention begins, `counted` are the definitions whose news is counted, `taking_late` those whose windows
     take events although they have closed, up to which end, `cut_short` those of which a shorter lateness has
-    closed some before the batch, up to which end.
+    closed some before the batch, up to which end. `brings_nothing`: the batch has run before with the same
+    events, so what is of it came earlier too.
     """
 
     batch_end_us: int
@@ -34,6 +35,7 @@ class Publication:
     counted: tuple[str, ...] = ()
     taking_late: Mapping[str, int] = field(default_factory=dict)
     cut_short: Mapping[str, int] = field(default_factory=dict)
+    brings_nothing: bool = False
 
     def restates(self) -> Column:
         """Whether a pane restates: all of a batch that does, and those of a definition that is new over old

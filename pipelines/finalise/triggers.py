@@ -46,10 +46,9 @@ def _fires(window: Window, publication: Publication) -> Column:
     # No later batch looks at one that has closed, and what it lost before stays lost.
     newest_us = F.unix_micros("_news._newest")
     of_batch = F.coalesce(newest_us == F.lit(publication.batch_end_us), F.lit(False))
-    had_waited = F.coalesce(F.unix_micros("_news._oldest") < F.lit(publication.batch_end_us), F.lit(False))
     late = (
         F.when(publication.has_closed(window), of_batch if is_counted else F.col(TOUCHED))
-        .when(publication.is_cut_short(window), had_waited)
+        .when(publication.is_cut_short(window), _had_waited(window, publication))
         .otherwise(in_turn)
     )
     fires = (F.col("timing") == "LATE") & late
@@ -65,6 +64,14 @@ def _has_news(window: Window, *, is_counted: bool) -> Column:
     # New bounds are news by themselves.
     is_new = ~is_published() if merges(window.shape) or not is_counted else F.lit(False)
     return has_rows | is_new
+
+
+def _had_waited(window: Window, publication: Publication) -> Column:
+    """Whether news of a window came before the batch, or of a session its bounds did."""
+    oldest_us, end_us = F.unix_micros("_news._oldest"), F.lit(publication.batch_end_us)
+    came_before = oldest_us <= end_us if publication.brings_nothing else oldest_us < end_us
+    had_news = F.coalesce(came_before, F.lit(False))
+    return had_news | ~is_published() if merges(window.shape) else had_news
 
 
 def _trigger(trigger: Trigger, has_news: Column, *, publication: Publication) -> Column:

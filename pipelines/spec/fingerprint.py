@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 from pipelines.spec.changes import LATE
 from pipelines.spec.check import frame_us
-from pipelines.spec.model import Cumulate, EachBatch, Pipeline, Sliding, Window
+from pipelines.spec.model import Cumulate, EachBatch, Pipeline, Sliding, Source, Window
 
 DIGITS = 16
 READ_BY = ("select", "where", "event_time", "arrival_time")
@@ -36,13 +36,17 @@ def state_fingerprint(pipeline: Pipeline) -> str:
         **{f"#ids.{name}": of for name, of in ids.items()},
         **{
             f"#read.{source.name}.{what}": _hash(repr(getattr(source, what)))
-            for source in pipeline.sources
+            for source in map(_in_order, pipeline.sources)
             for what in READ_BY
         },
         **{f"@{grid}": str(length_us) for grid, length_us in lengths.items() if length_us},
         **{window.name: f"{_grid(window)}.{_shape(window)}" for window in pipeline.windows},
     }
     return ";".join(f"{name}={entries[name]}" for name in sorted(entries))
+
+
+def _in_order(source: Source) -> Source:
+    return replace(source, select=tuple(sorted(source.select)))
 
 
 def _shape(window: Window) -> str:
@@ -61,7 +65,7 @@ def fingerprint(pipeline: Pipeline) -> str:
     """
     ordered = replace(
         pipeline,
-        sources=tuple(sorted(pipeline.sources, key=lambda source: source.name)),
+        sources=tuple(sorted(map(_in_order, pipeline.sources), key=lambda source: source.name)),
         aggregates=tuple(sorted(pipeline.aggregates, key=lambda aggregate: aggregate.name)),
         windows=tuple(sorted(pipeline.windows, key=lambda window: window.name)),
     )

@@ -73,6 +73,7 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
         watermark_us=by_event.after_us,
         arrival_us=by_arrival.after_us,
         restated=work.restates,
+        brings_nothing=work.has_run_alike,
         new_windows=work.run.opening.changes.new_windows,
         reshaped=work.run.opening.changes.reshaped,
         kept_from_us=kept_from_us(work),

@@ -77,7 +77,9 @@ def _chained(work: Work, windows: Sequence[Window], *, whose: str, opened: str) 
     """
     names = _is_one_of([it.name for it in windows])
     reach = found = _span(work, "partial_sessions", where=f"({whose}) AND {names}")
-    while reach is not None and found is not None:
+    if reach is None or not _reaches_out(work, reach, near=f"{names} AND {opened} AND {_meets(reach)}"):
+        return reach
+    while found is not None:
         near = f"{names} AND {opened} AND {_meets(reach)}"
         found = _chain(work, windows, touched=f"({whose}) AND {names}", near=near)
         if found is None or reach.covers(found):
@@ -88,6 +90,14 @@ def _chained(work: Work, windows: Sequence[Window], *, whose: str, opened: str) 
             reach.end_us if reach.end_us >= found.end_us else found.end_us + further_us,
         )
     return found
+
+
+def _reaches_out(work: Work, reach: Interval, *, near: str) -> bool:
+    """Whether one of the sessions of which `near` is true leaves what is touched: else no chain does, and
+    none has to be put in order.
+    """
+    standing = _span(work, "sessions", where=near)
+    return standing is not None and not reach.covers(standing)
 
 
 def _chain(work: Work, windows: Sequence[Window], *, touched: str, near: str) -> Interval | None:

@@ -50,7 +50,9 @@ def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
         restated=work.restates or work.request.ignore_lateness,
     )
     longest_us = max((us for name, us in opening.changes.latenesses if name == window.name), default=0)
-    if longest_us > window.allowed_lateness_us and not is_new:
+    # A restatement leaves what waits to the next batch, unless it moves the watermark on.
+    is_in_turn = not work.restates or reached.after_us != reached.before_us
+    if longest_us > window.allowed_lateness_us and is_in_turn and not is_new:
         concern = concern.was_open_for(longest_us)
     if work.restates and work.was_respelled:
         concern = replace(concern, was_early=True)

@@ -16,6 +16,7 @@ from math import inf, isnan, nan
 import pytest
 from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType, DoubleType, LongType
 
 from pipelines.aggregates.extremes import LARGEST
@@ -107,6 +108,17 @@ def test_decimals_keep_every_digit(spark: SparkSession, digits: int, strategy: S
         spark, {0: most, 1: minus, 2: Decimal(1), 5: most}, strategy=strategy, kind=DecimalType(digits, 12)
     )
     assert (found[-2], found[-1], found[0], found[1], found[3]) == (most, 0, 1, after_one, most)
+
+
+def test_decimals_at_the_limit_of_a_digit_to_spare_are_added_whatever_their_sign(spark: SparkSession) -> None:
+    most = f"{'9' * 36}.99"
+    part = StatePart(column="sum__total", part=TOTAL, kind=DecimalType(38, 2))
+    one, other = (F.col(name).cast(part.kind) for name in ("one", "other"))
+    pairs = [(f"-{most}", "1.00"), ("1.00", f"-{most}"), (most, "-1.00"), (f"-{'9' * 36}.98", "-0.01")]
+    added = spark.createDataFrame(pairs, "one STRING, other STRING").select(part.merge(one, other))
+    less = f"{'9' * 35}8.99"
+    expected = [f"-{less}", f"-{less}", less, f"-{most}"]
+    assert [row[0] for row in added.collect()] == [Decimal(it) for it in expected]
 
 
 @every_strategy

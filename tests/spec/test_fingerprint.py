@@ -68,6 +68,20 @@ def test_the_order_of_mappings_and_the_place_of_the_file_change_none(read: Read,
     assert (fingerprint(one), state_fingerprint(one)) == (fingerprint(other), state_fingerprint(other))
 
 
+def test_the_order_of_selected_columns_changes_none(read: Read) -> None:
+    at, in_order, turned = (
+        "event_time: at",
+        "{far: 'km > 9', hours: 'm / 60'}",
+        "{hours: 'm / 60', far: 'km > 9'}",
+    )
+    one, other, another = (
+        read((at, f"{at}, select: {it}")) for it in (in_order, turned, turned.replace("> 9", "> 8"))
+    )
+    assert one.sources[0].select != other.sources[0].select
+    assert (fingerprint(one), state_fingerprint(one)) == (fingerprint(other), state_fingerprint(other))
+    assert state_fingerprint(another) != state_fingerprint(other)
+
+
 def test_fingerprints_are_the_same_in_another_process(read: Read) -> None:
     pipeline = read()
     program = (

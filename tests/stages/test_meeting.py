@@ -44,6 +44,25 @@ def test_a_long_chain_takes_few_questions(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(asked) < 15
 
 
+def test_sessions_that_do_not_leave_what_was_touched_are_not_put_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(meeting, "ask", lambda *given, sql: asked.append(sql) or ask(*given, sql=sql))
+    touched: list[Place] = [("ann", 100, 110), ("bob", 200, 210)]
+    inside: list[Place] = [("ann", 100, 115), ("ann", 118, 130), ("bob", 195, 210)]
+    far: list[Place] = [("ann", 0, 99), ("ann", 211, 230)]
+    for sessions in ([*inside, *far], far):
+        asked.clear()
+        found = near(tmp_path, sessions=sessions, touched=touched)
+        assert found == in_order(it for it in sessions if it in inside)
+        assert [sql for sql in asked if "ORDER BY" in sql] == []
+    # One tick further, and a chain may.
+    found = near(tmp_path, sessions=[*inside, ("bob", 205, 211), far[1]], touched=touched)
+    assert found == in_order([*inside, ("bob", 205, 211), far[1]])
+    assert [sql for sql in asked if "ORDER BY" in sql] != []
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_all_that_hangs_together_with_what_was_touched_is_found(tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed)

@@ -42,9 +42,7 @@ def test_late_rows_that_wait_are_published_when_a_shorter_lateness_closes_their_
     site = site_of(spark, tmp_path, CLICKS, spec=SPEC)
     run(site, 0)
     run(site, 100)
-    spec = tmp_path / "dags" / "clicks.yml"
-    spec.write_text(SPEC.replace("lateness: 100 s", "lateness: 20 s"))
-    shorter = Site(spark, site.store, load(spec))
+    shorter = now_shorter(site, tmp_path, lateness="20 s", of=SPEC)
     run(shorter, 200)
     run(shorter, 300)
     of_ann = [it for it in rows_of(tmp_path / "store" / "clicks" / "panes") if it["user"] == "ann"]
@@ -65,5 +63,73 @@ def test_late_rows_that_wait_are_published_when_a_shorter_lateness_closes_their_
     }
 
 
-def run(site: Site, start: int) -> None:
-    list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+SESSIONS = SPEC.partition("windows:")[0] + (
+    "windows: {short: {session: 10 s, max: 30 s, allowed_lateness: 100 s, panes: {late: {rows: 9}}}}\n"
+)
+#   ann  5    10      19        28        37
+#             [ 1      2         4         8  …47)   chained: [10, 38) is full, [37, 47) begins anew
+#        [32   1      2 …29)    [4         8  …47)   once 32 is there
+CUT_ANEW: list[Click] = [
+    ("ann", 1, 10, 0),
+    ("ann", 2, 19, 1),
+    ("ann", 4, 28, 2),
+    ("ann", 8, 37, 3),
+    ("bob", 16, 71, 4),
+    ("ann", 32, 5, 100),
+    ("bob", 64, 72, 200),
+]
+
+
+@pytest.mark.slow
+def test_sessions_that_were_cut_anew_and_wait_are_published_when_a_shorter_lateness_closes_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    site = site_of(spark, tmp_path, CUT_ANEW, spec=SESSIONS)
+    run(site, 0)
+    run(site, 100)
+    run(now_shorter(site, tmp_path, lateness="10 s", of=SESSIONS), 200)
+    of_ann = [it for it in rows_of(tmp_path / "store" / "clicks" / "panes") if it["user"] == "ann"]
+    told = {
+        (it["batch_end"] // SECOND, it["start"] // SECOND, it["end"] // SECOND, it["total"], it["kind"])
+        for it in of_ann
+    }
+    assert told == {
+        (100, 10, 38, 7, "insert"),
+        (100, 37, 47, 8, "insert"),
+        (300, 10, 38, 7, "retract"),
+        (300, 37, 47, 8, "retract"),
+        (300, 5, 29, 35, "insert"),
+        (300, 28, 47, 12, "insert"),
+    }
+
+
+WAITING = SPEC.partition("windows:")[0] + (
+    "windows: {short: {tumbling: 10 s, allowed_lateness: 100 s, panes: {late: {rows: 9}}}}\n"
+)
+
+
+@pytest.mark.slow
+def test_what_waits_of_the_newest_batch_is_published_when_that_runs_again_under_a_shorter_lateness(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    # 60 s of lateness let in at 51 what they have closed at 80.
+    clicks = [("ann", 1, 0, 0), ("bob", 4, 51, 2), ("ann", 8, 0, 100), ("bob", 16, 80, 101)]
+    site = site_of(spark, tmp_path, clicks, spec=WAITING)
+    run(site, 0)
+    run(site, 100)
+    run(now_shorter(site, tmp_path, lateness="60 s", of=WAITING), 100, final=True)
+    of_ann = [it for it in rows_of(tmp_path / "store" / "clicks" / "panes") if it["user"] == "ann"]
+    told = {(it["batch_end"] // SECOND, it["revision"], it["total"], it["timing"]) for it in of_ann}
+    assert told == {(100, 0, 1, "ON_TIME"), (200, 1, 9, "LATE")}
+
+
+def now_shorter(site: Site, folder: Path, *, lateness: str, of: str) -> Site:
+    """The site once its spec allows less lateness."""
+    spec = folder / "dags" / "clicks.yml"
+    spec.write_text(of.replace("lateness: 100 s", f"lateness: {lateness}"))
+    return Site(site.spark, site.store, load(spec))
+
+
+def run(site: Site, start: int, *, final: bool = False) -> None:
+    batch = Interval(start * SECOND, (start + 100) * SECOND)
+    list(run_batch(site, Request(batch=batch, final=final)))
