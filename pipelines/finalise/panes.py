@@ -8,7 +8,6 @@ unless the window is now empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -23,7 +22,6 @@ from pipelines.finalise.windows import CLOSES
 from pipelines.spec import Mode, Pipeline
 from pipelines.windows import session_windows
 
-INSERTS = "_inserts"
 NOTHING_KNOWN = "struct<event_count: bigint, _since: timestamp, _newest: timestamp, _oldest: timestamp>"
 
 
@@ -42,13 +40,15 @@ def panes(
     both = _beside(finished(states, pipeline), last, what="_last", pipeline=pipeline)
     both = _beside(both, news, what="_news", pipeline=pipeline)
     published = both.where(_publishes(both, pipeline, publication=publication))
-    rows = _rows(published, pipeline, publication=publication)
-    index = F.coalesce(_next_index(pipeline), F.lit(0)).cast("int")
-    return rows.select(
+    rows = F.explode(_rows(pipeline, publication, with_news=news is not None)).alias("_row")
+    exploded = published.select(
+        *pipeline.key, *RESULT_BOUNDS, "timing", _next_index(pipeline).alias("_next_index"), rows
+    )
+    index = F.coalesce(F.col("_next_index"), F.lit(0)).cast("int")
+    return exploded.select(
         *pipeline.key,
         *RESULT_BOUNDS,
-        *_values(pipeline, with_news=news is not None),
-        F.when(F.col(INSERTS), "insert").otherwise("retract").alias("kind"),
+        "_row.*",
         "timing",
         index.alias("pane_index"),
         (index == 0).alias("is_first"),
@@ -102,32 +102,20 @@ def _has_changed(both: DataFrame, pipeline: Pipeline) -> Column:
     return unlike
 
 
-def _rows(published: DataFrame, pipeline: Pipeline, *, publication: Publication) -> DataFrame:
-    """The windows that are published, and `INSERTS`: once for the insert, before it once for the retract of
-    what stood, where there is one.
-    """
-    inserts = published.where(F.col("event_count") > 0).withColumn(INSERTS, F.lit(True))
-    if not publication.restated and not _has_mode(pipeline, "retracting"):
-        return inserts
+def _rows(pipeline: Pipeline, publication: Publication, *, with_news: bool) -> Column:
+    """The rows of one publication, in order: the retract of what was published, and the insert."""
+    said = [*[aggregate.name for aggregate in pipeline.aggregates], "event_count"]
+    insert = F.struct(*said, F.lit("insert").alias("kind"))
+    retract = F.struct(*[F.col(f"_last.{name}").alias(name) for name in said], F.lit("retract").alias("kind"))
     retracts = F.lit(publication.restated) | _is_of(pipeline, "retracting")
-    both = published.withColumn(INSERTS, F.explode(F.array(F.lit(False), F.lit(True))))
-    return both.where(F.when(F.col(INSERTS), F.col("event_count") > 0).otherwise(is_published() & retracts))
-
-
-def _values(pipeline: Pipeline, *, with_news: bool) -> Iterator[Column]:
-    """The results and the number of events of each row: what stood, the whole value, or its news alone."""
-    for name in [*[aggregate.name for aggregate in pipeline.aggregates], "event_count"]:
-        value = F.col(name)
-        if with_news:
-            is_news = is_published() & _is_of(pipeline, "discarding")
-            value = F.when(is_news, F.col(f"_news.{name}")).otherwise(value)
-        yield F.when(F.col(INSERTS), value).otherwise(F.col(f"_last.{name}")).alias(name)
+    if with_news:
+        news = F.struct(*[F.col(f"_news.{name}").alias(name) for name in said], F.lit("insert").alias("kind"))
+        insert = F.when(is_published() & _is_of(pipeline, "discarding"), news).otherwise(insert)
+    return F.array_compact(
+        F.array(F.when(is_published() & retracts, retract), F.when(F.col("event_count") > 0, insert))
+    )
 
 
 def _is_of(pipeline: Pipeline, mode: Mode) -> Column:
     names = [window.name for window in pipeline.windows if window.panes.mode == mode]
     return F.col("window").isin(names) if names else F.lit(False)
-
-
-def _has_mode(pipeline: Pipeline, mode: Mode) -> bool:
-    return any(window.panes.mode == mode for window in pipeline.windows)
