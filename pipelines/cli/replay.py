@@ -16,6 +16,7 @@ from pipelines.stages import Request, Site
 from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.site import folder_of
 from pipelines.store.ledger_rows import LedgerRow, newest, standing
+from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import count_rows, read_ledger, rows_by_batch
 from pipelines.store.retention import whole_from_us
 
@@ -85,7 +86,8 @@ def _that_count_more(
 
 
 def _kept_from_us(pipeline: Pipeline, store: str) -> int | None:
-    last = newest(row for row in read_ledger(store, pipeline.name) if row.status == "published")
+    rows = read_ledger(store, pipeline.name)
+    last = newest(row for row in rows if row.status == "published")
     if last is None:
         return None
     return whole_from_us(
@@ -93,4 +95,5 @@ def _kept_from_us(pipeline: Pipeline, store: str) -> int | None:
         pipeline,
         watermark_us=last.watermark_after_us,
         newest_end_us=last.batch.end_us,
+        latenesses=waiting_latenesses(rows),
     )

@@ -73,4 +73,5 @@ def kept_from_us(work: Work) -> int | None:
         work.pipeline,
         watermark_us=opening.in_force_us,
         newest_end_us=opening.newest_end_us,
+        latenesses=opening.changes.latenesses,
     )

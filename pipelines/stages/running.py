@@ -159,6 +159,7 @@ def _refuse_beyond_retention(site: Site, opening: Opening) -> None:
         site.pipeline,
         watermark_us=opening.in_force_us,
         newest_end_us=opening.newest_end_us,
+        latenesses=opening.changes.latenesses,
     )
     if opening.restated and kept_us is not None and opening.batch.end_us <= kept_us:
         raise ChooseAnotherBatch(

@@ -139,16 +139,13 @@ def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:
     last = max([row for row in rows if row.status == "published"], key=_started_us, default=None)
     if last is None:
         return Changes()
-    # A restatement looks at no timers: until a batch in turn has, news waits under the triggers before it.
-    since_us = max(map(_started_us, _in_turn(rows)), default=0)
-    ended = [row for row in rows if row.finished_at_us is not None]
-    since = [row.spec_fingerprint for row in ended if _started_us(row) >= since_us]
-    waits = any(have_other_triggers(it, fingerprint) for it in since)
-    latenesses = tuple(sorted(pair for it in since for pair in latenesses_of(it).items()))
+    waits = any(have_other_triggers(it, fingerprint) for it in _since_timers(rows))
+    latenesses = waiting_latenesses(rows)
     if last.spec_fingerprint == fingerprint:
         return Changes(new_triggers=waits, latenesses=latenesses)
     # Also of batches that others took the place of: what they published may stand.
-    known = frozenset[str]().union(*[windows_of(row.spec_fingerprint) for row in ended])
+    ended = [windows_of(row.spec_fingerprint) for row in rows if row.finished_at_us is not None]
+    known = frozenset[str]().union(*ended)
     found = changes_between(last.spec_fingerprint, fingerprint, known=known)
     if found.problems:
         rebuild = (
@@ -158,6 +155,24 @@ def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:
             "the store", tuple(f"made by another spec: {it}. {rebuild}" for it in found.problems)
         )
     return replaced(found, new_triggers=waits, latenesses=latenesses)
+
+
+def waiting_latenesses(rows: Sequence[LedgerRow]) -> tuple[tuple[str, int], ...]:
+    """How late events could be, in microseconds, of windows whose late news may wait since."""
+    return tuple(sorted(pair for it in _since_timers(rows) for pair in latenesses_of(it).items()))
+
+
+def _since_timers(rows: Sequence[LedgerRow]) -> list[str]:
+    """The state fingerprints of what has run since all timers were looked at.
+
+    A restatement looks at none: until a batch in turn has, news waits under the triggers before it.
+    """
+    since_us = max(map(_started_us, _in_turn(rows)), default=0)
+    return [
+        row.spec_fingerprint
+        for row in rows
+        if row.finished_at_us is not None and _started_us(row) >= since_us
+    ]
 
 
 def _started_us(row: LedgerRow) -> int:

@@ -4,6 +4,8 @@ has let go already, which the table `frames` says in a property.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
 from pipelines.store import small
@@ -28,27 +30,46 @@ def say_gone(store: Folder, until_us: int | None) -> None:
 
 
 def whole_from_us(
-    store: Folder, pipeline: Pipeline, *, watermark_us: int | None, newest_end_us: int | None
+    store: Folder,
+    pipeline: Pipeline,
+    *,
+    watermark_us: int | None,
+    newest_end_us: int | None,
+    latenesses: Iterable[tuple[str, int]],
 ) -> int | None:
     """From which end on frames and sessions are sure to be there; `None`: all are.
 
     Whatever the spec says now: what it once let go does not come back.
     """
-    kept_us = kept_from_us(pipeline, watermark_us=watermark_us, newest_end_us=newest_end_us)
+    kept_us = kept_from_us(
+        pipeline, watermark_us=watermark_us, newest_end_us=newest_end_us, latenesses=latenesses
+    )
     cuts = [it for it in (kept_us, gone_until_us(store)) if it is not None]
     return max(cuts, default=None)
 
 
-def kept_from_us(pipeline: Pipeline, *, watermark_us: int | None, newest_end_us: int | None) -> int | None:
+def kept_from_us(
+    pipeline: Pipeline,
+    *,
+    watermark_us: int | None,
+    newest_end_us: int | None,
+    latenesses: Iterable[tuple[str, int]],
+) -> int | None:
     """Before which end the spec lets frames and sessions go; `None`: all are kept.
 
     Counted back from the watermark, or from the end of the newest batch where that has not come so far: the
-    final watermark lets nothing go by itself. What some window still waits for stays.
+    final watermark lets nothing go by itself. What some window still waits for stays, also under one of
+    `latenesses`: those that windows had, by name and in microseconds, whose late news may wait since.
     """
     if pipeline.retention.frames_us is None or watermark_us is None or newest_end_us is None:
         return None
     reached_us = min(watermark_us, newest_end_us)
-    waited_for_us = max(window.allowed_lateness_us + _size_us(window.shape) for window in pipeline.windows)
+    were = list(latenesses)
+    waited_for_us = max(
+        max([window.allowed_lateness_us, *[us for name, us in were if name == window.name]])
+        + _size_us(window.shape)
+        for window in pipeline.windows
+    )
     return max(EARLIEST_US, reached_us - max(pipeline.retention.frames_us, waited_for_us))
 
 

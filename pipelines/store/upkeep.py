@@ -20,6 +20,7 @@ from pipelines.spec import Pipeline
 from pipelines.store import small
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import newest, unfinished
+from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import in_microseconds
 from pipelines.store.retention import kept_from_us, say_gone
 from pipelines.store.sql import Instant, text
@@ -67,14 +68,20 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
 
 def _beyond(folder: Folder, table: str, *, pipeline: Pipeline) -> str | None:
     """The predicate on rows that retention lets go."""
-    published = [row for row in read_rows(folder) if row.status == "published"]
+    rows = read_rows(folder)
+    published = [row for row in rows if row.status == "published"]
     last = newest(published)
     if last is None:
         return None
     if table == "late_events" and pipeline.retention.late_events_us is not None:
         until_us = max(EARLIEST_US, last.batch.end_us - pipeline.retention.late_events_us)
         return f"batch_end <= {Instant(until_us)}"
-    kept_us = kept_from_us(pipeline, watermark_us=last.watermark_after_us, newest_end_us=last.batch.end_us)
+    kept_us = kept_from_us(
+        pipeline,
+        watermark_us=last.watermark_after_us,
+        newest_end_us=last.batch.end_us,
+        latenesses=waiting_latenesses(rows),
+    )
     if kept_us is not None and table in (*OF_FRAMES, *OF_SESSIONS):
         say_gone(folder, kept_us)
     if kept_us is not None and table == "event_ids":

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
+from pipelines.store.upkeep import maintain_table
 from tests.walk.published import rows_of
 from tests.walk.test_sessions import SECOND, Click, site_of
 
@@ -121,6 +122,24 @@ def test_what_waits_of_the_newest_batch_is_published_when_that_runs_again_under_
     of_ann = [it for it in rows_of(tmp_path / "store" / "clicks" / "panes") if it["user"] == "ann"]
     told = {(it["batch_end"] // SECOND, it["revision"], it["total"], it["timing"]) for it in of_ann}
     assert told == {(100, 0, 1, "ON_TIME"), (200, 1, 9, "LATE")}
+
+
+@pytest.mark.slow
+def test_what_waits_is_kept_by_retention_until_the_shorter_lateness_has_published_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    clicks = [("ann", 1, 0, 0), ("bob", 4, 51, 2), ("ann", 8, 0, 100), ("bob", 16, 80, 200)]
+    spec = WAITING + "retention: {frames: 30 s}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    run(site, 0)
+    run(site, 100)
+    shorter = now_shorter(site, tmp_path, lateness="20 s", of=spec)
+    assert maintain_table(site.tables, "frames", pipeline=shorter.pipeline).let_go == 0
+    run(shorter, 200)
+    assert maintain_table(site.tables, "frames", pipeline=shorter.pipeline).let_go == 1
+    of_ann = [it for it in rows_of(tmp_path / "store" / "clicks" / "panes") if it["user"] == "ann"]
+    told = {(it["batch_end"] // SECOND, it["total"], it["timing"]) for it in of_ann}
+    assert told == {(100, 1, "ON_TIME"), (300, 9, "LATE")}
 
 
 def now_shorter(site: Site, folder: Path, *, lateness: str, of: str) -> Site:
