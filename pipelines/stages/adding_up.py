@@ -36,7 +36,7 @@ def first_panes(work: Work) -> Firsts:
     """Whether all that the run told is new, and how much it is."""
     others = "count(*) FILTER (WHERE NOT (kind = 'insert' AND is_first))"
     starts = "min(window_start) AS first, max(window_start) AS last"
-    sql = f"SELECT count(*) AS told, {others} AS others, {starts} FROM panes WHERE {_of_run(work)}"
+    sql = f"SELECT count(*) AS told, {others} AS others, {starts} FROM panes WHERE {of_run(work)}"
     (found,) = in_microseconds(ask(work.tables.root, ("panes",), sql=sql)).to_pylist()
     if found["others"] or not found["told"]:
         return Firsts(panes=0, days=0)
@@ -67,7 +67,7 @@ def hold_to_panes(work: Work, *, all_first: bool = False) -> None:
         work.tables,
         "checks",
         rows=[{**row._asdict(), **batch, "revision": work.run.revision}],
-        where=f"{_of_run(work)} AND expectation = '{LAW}'",
+        where=f"{of_run(work)} AND expectation = '{LAW}'",
         fence=work.run.fence(f"checks/{LAW}"),
     )
     if differing:
@@ -84,7 +84,7 @@ def _compared(work: Work, key: str, *, all_first: bool) -> tuple[int, int]:
     last = f"""
         SELECT {key}, kind, event_count FROM (
             SELECT *, {1 if all_first else place} AS _place
-            FROM panes WHERE {_of_run(work)} AND {_is_one_of(_looked_at(work))})
+            FROM panes WHERE {of_run(work)} AND {_is_one_of(_looked_at(work))})
         WHERE _place = 1"""
     told, near, stands = _where_they_stand(work, last)
     is_summed = _is_one_of(_discarding(work))
@@ -134,7 +134,8 @@ def _where_they_stand(work: Work, last: str) -> tuple[int, str, str]:
     return int(said["told"]), near, stands
 
 
-def _of_run(work: Work) -> str:
+def of_run(work: Work) -> str:
+    """The predicate that panes, or checks, were written by the run."""
     return f"{on_days_of(work.batch)} AND {is_this(work.run)}"
 
 

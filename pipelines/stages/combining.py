@@ -37,6 +37,7 @@ from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import may_overlap, standing_near
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
+from pipelines.store.asked import days_in
 from pipelines.store.ledger import finished_stages, stages_before
 from pipelines.store.rows import are_there, from_rows
 from pipelines.store.sql import Instant, is_batch, not_after, not_before, text
@@ -90,7 +91,8 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
     partials = work.tables.read("partial_frames")
     # Coarser frames of another length are made of all that there are.
     makes_coarser = are_new(work)
-    days = days_of(partials if makes_coarser else partials.where(whose), "frame_start")
+    asked = "true" if makes_coarser else whose
+    days = days_in(work.tables, "partial_frames", instant="frame_start", where=asked)
     is_checked = bool(work.site.suite.at("frames"))
     if not days:
         pass_stage(work, "frames", candidates=work.tables.read("frames").where("false"))
@@ -108,11 +110,16 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
         fine = (F.col("event_count") > 0) & ~is_coarser()
         pass_stage(work, "frames", candidates=frames.where(F.col(TOUCHED) & fine).drop(TOUCHED))
     place = Place(on=(*work.pipeline.key, "grid", "frame_start", "frame_end"), days=days)
-    written = merge(work.tables, "frames", rows=frames, place=place, fence=work.run.fence("frames"))
+    written = _put(work, "frames", frames, place=place)
     frames.unpersist()
     if makes_coarser:
         say_whole(work)
     return written
+
+
+def _put(work: Work, table: str, rows: DataFrame, *, place: Place) -> int:
+    fence, is_first = work.run.fence(table), work.run.is_first
+    return merge(work.tables, table, rows=rows, place=place, fence=fence, is_first=is_first)
 
 
 def _without_others(work: Work, frames: DataFrame) -> DataFrame:
@@ -157,7 +164,7 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
         pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
         on = (*work.pipeline.key, "window", "window_start", "window_end")
         place = Place(on=on, days=days_of(rows, "window_start"))
-        return merge(work.tables, "sessions", rows=rows, place=place, fence=work.run.fence("sessions"))
+        return _put(work, "sessions", rows, place=place)
     finally:
         rows.unpersist()
         around.unpersist()

@@ -29,9 +29,9 @@ from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
 from pipelines.stages.reached import concern_in, kept_from_us, reached
 from pipelines.stages.site import Work
+from pipelines.store.asked import are_any, days_in, first_of
 from pipelines.store.ledger import Run
 from pipelines.store.sql import Instant, is_batch, not_after, text
-from pipelines.store.writes import days_of
 from pipelines.windows import grace_us, grid_of, merges
 
 
@@ -111,9 +111,12 @@ def concerned(work: Work, group: Group) -> Concerned:
 
 def last_of(work: Work, reach: Sequence[str]) -> DataFrame:
     """What was last published where a predicate holds, without what this run wrote."""
-    where = " OR ".join(f"({it})" for it in reach)
-    earlier = work.tables.read("panes").where(f"({where}) AND NOT ({is_this(work.run)})")
-    return last_published(earlier, work.pipeline, runs=work.tables.read("runs"))
+    reached = " OR ".join(f"({it})" for it in reach)
+    where = f"({reached}) AND NOT ({is_this(work.run)})"
+    # Of nothing Spark plans nothing: most batches in turn tell of windows that none has told of.
+    earlier = where if are_any(work.tables, "panes", where=where) else "false"
+    panes, runs = work.tables.read("panes").where(earlier), work.tables.read("runs")
+    return last_published(panes, work.pipeline, runs=runs)
 
 
 def is_this(run: Run) -> str:
@@ -159,7 +162,8 @@ def _touching(work: Work, group: Group) -> str:
 def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:
     """Windows made of frames."""
     of_batch = work.tables.read("partial_frames").where(whose)
-    touched = intervals_of(days_of(of_batch, "frame_start") if whose != "false" else [])
+    days = days_in(work.tables, "partial_frames", instant="frame_start", where=whose)
+    touched = intervals_of(days)
     shared = [it for it in concerns if isinstance(it.window.shape, Sliding | Cumulate)]
     own = [it for it in concerns if it not in shared]
     needed = merge(interval for concern in shared for interval in concern.frames(touched))
@@ -176,7 +180,8 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
         of_windows = _due_or_touched(concern, touched, what="window")
         reaching.append(f"(window = {name} AND (window_start IS NULL OR {of_windows}))")
     frames = work.tables.read("frames").where(" OR ".join(reading))
-    states = window_states(frames, of_batch, pipeline=work.pipeline, concerns=concerns)
+    marks = of_batch if _ask_what_was_touched(work, concerns, whose=whose) else of_batch.where("false")
+    states = window_states(frames, marks, pipeline=work.pipeline, concerns=concerns)
     reach = " OR ".join(f"({it})" for it in reaching)
     if any(it.window.name in work.run.opening.changes.reshaped for it in concerns):
         reach = "true"
@@ -184,6 +189,15 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
     return Concerned(
         states=states, reach=f"({_of_windows(concerns)}) AND ({reach})", covering=" OR ".join(covering)
     )
+
+
+def _ask_what_was_touched(work: Work, concerns: Sequence[Concern], *, whose: str) -> bool:
+    """Whether windows may publish because the batch touched them, and not only because they are due."""
+    if any(it.is_early for it in concerns):
+        return True
+    due_us = max((it.due_after_us for it in concerns if it.due_after_us is not None), default=None)
+    first_us = first_of(work.tables, "partial_frames", instant="frame_start", where=whose)
+    return due_us is not None and first_us is not None and first_us <= due_us
 
 
 def _of_cores(work: Work, concerns: Sequence[Concern]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.finalise import (
@@ -34,6 +34,7 @@ from pipelines.stages.concerned import (
 from pipelines.stages.gates import pass_stage
 from pipelines.stages.news import all_news, news_of, with_came
 from pipelines.stages.site import Work
+from pipelines.store.asked import counts_in
 from pipelines.store.ledger import still_mine
 from pipelines.store.sql import on_days_of, text
 from pipelines.store.writes import append, replace
@@ -131,14 +132,12 @@ def _of_run(work: Work, rows: DataFrame) -> DataFrame:
 
 
 def _write(work: Work, rows: DataFrame) -> Counts:
-    counting = Observation()
-    timings = [F.count_if(F.col("timing") == timing).alias(timing) for timing in TIMINGS]
-    published = rows.observe(counting, *timings)
+    where = f"{on_days_of(work.batch)} AND {is_this(work.run)}"
     if work.run.is_first:
-        append(work.tables, "panes", rows=published, fence=work.run.fence("panes"))
+        append(work.tables, "panes", rows=rows, fence=work.run.fence("panes"))
     else:
-        where = f"{on_days_of(work.batch)} AND {is_this(work.run)}"
-        replace(work.tables, "panes", rows=published, where=where, fence=work.run.fence("panes"))
-    # Delta skips the write of an attempt that was taken over without a word, and nothing was observed then.
+        replace(work.tables, "panes", rows=rows, where=where, fence=work.run.fence("panes"))
+    # Delta skips the write of an attempt that was taken over without a word.
     still_mine(work.tables, work.run)
-    return {timing: rows for timing, rows in counting.get.items() if rows}
+    counts = counts_in(work.tables, "panes", column="timing", where=where)
+    return {timing: counts[timing] for timing in TIMINGS if timing in counts}

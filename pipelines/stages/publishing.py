@@ -14,24 +14,29 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.finalise import RESULT_BOUNDS, finished
-from pipelines.intervals import LATEST_US
+from pipelines.intervals import LATEST_US, from_us
 from pipelines.spec import Pipeline
-from pipelines.stages.adding_up import Firsts, first_panes, hold_to_panes
+from pipelines.stages.adding_up import Firsts, first_panes, hold_to_panes, of_run
 from pipelines.stages.before import put_back
 from pipelines.stages.combining import FATES, accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
+from pipelines.store import small
+from pipelines.store.asked import as_instant, day_of
+from pipelines.store.fence import Fence
 from pipelines.store.ledger import Run, close_run, finished_stages, forget, noted, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.sql import is_batch, on_days_of
+from pipelines.store.sql import text
 from pipelines.store.tables import Folder
-from pipelines.store.writes import Place, append, days_of, merge
+from pipelines.store.writes import FEW_DAYS, Place, append, days_of, merge
 from pipelines.windows import closes_us
 
-FEW_DAYS = 8
-"""Each task writes a file for each day: of few, that costs less than to bring those of a day together."""
+MOST_BYTES, MOST_BYTES_OF_MANY_DAYS = 100_000_000, 10_000_000
+"""Of panes on disk, fifteen million and one: so many windows this process writes in a sixth of Spark's time,
+with a bit more than a gigabyte of memory.
+"""
 
 Counts = dict[str, int]
 
@@ -42,16 +47,15 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     Returns the counts of the whole run.
     """
     started = time.monotonic()
-    where = f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"
-    of_run = work.tables.read("panes").where(where)
+    panes = work.tables.read("panes").where(of_run(work))
     # This attempt may publish fewer.
     put_back(work, "windows")
     firsts = first_panes(work)
-    windows = _bring_up(work, _with_whole_values(work, of_run), firsts=firsts)
+    windows = _bring_up(work, _with_whole_values(work, panes), firsts=firsts)
     hold_to_panes(work, all_first=firsts.panes > 0)
     counts, stages = accumulated(work), finished_stages(work.tables, work.run)
-    panes = sum(sum(one.counts.values()) for one in stages if one.stage == "finalise")
-    whole = {name: counts[name] for name in FATES} | {"panes": panes, "windows": windows}
+    told = sum(sum(one.counts.values()) for one in stages if one.stage == "finalise")
+    whole = {name: counts[name] for name in FATES} | {"panes": told, "windows": windows}
     still_mine(work.tables, work.run)
     row = _final_row(work, fingerprint, counts=whole, seconds=time.monotonic() - started)
     if _changed_nothing(work.tables, work.run, row=row):
@@ -67,8 +71,7 @@ def _bring_up(work: Work, panes: DataFrame, *, firsts: Firsts) -> int:
     fence = work.run.fence("windows")
     if firsts.panes and work.run.is_first:
         # Nothing to look for in the table: a fifth of the time that a merge takes.
-        rows = panes.withColumn("closes_at", _closes_at(work.pipeline))
-        append(work.tables, "windows", rows=rows, fence=fence, by_day=firsts.days > FEW_DAYS)
+        _append(work, panes, days=firsts.days, fence=fence)
         return firsts.panes
     added = added_up(panes, work.pipeline).persist()
     on = (*work.pipeline.key, *RESULT_BOUNDS)
@@ -81,6 +84,17 @@ def _bring_up(work: Work, panes: DataFrame, *, firsts: Firsts) -> int:
     )
     added.unpersist()
     return windows
+
+
+def _append(work: Work, panes: DataFrame, *, days: int, fence: Fence) -> None:
+    size = small.bytes_on(work.tables, "panes", days=[from_us(work.batch.start_us).date()])
+    tells_all = all(window.panes.mode != "discarding" for window in work.pipeline.windows)
+    if tells_all and size <= (MOST_BYTES if days <= FEW_DAYS else MOST_BYTES_OF_MANY_DAYS):
+        columns = {"closes_at": _closes_at_sql(work.pipeline), "day": day_of("window_start")}
+        small.copy(work.tables, "windows", of="panes", columns=columns, where=of_run(work), fence=fence)
+    else:
+        rows = panes.withColumn("closes_at", _closes_at(work.pipeline))
+        append(work.tables, "windows", rows=rows, fence=fence, days=days)
 
 
 def _with_whole_values(work: Work, panes: DataFrame) -> DataFrame:
@@ -122,6 +136,16 @@ def _closes_at(pipeline: Pipeline) -> Column:
         at_us = closes_us(end_us, window.allowed_lateness_us)
         closes = F.when(F.col("window") == window.name, at_us).otherwise(closes)
     return F.timestamp_micros(closes)
+
+
+def _closes_at_sql(pipeline: Pipeline) -> str:
+    """The same for delta-rs."""
+    latenesses = " ".join(
+        f"WHEN {text(window.name)} THEN {window.allowed_lateness_us}" for window in pipeline.windows
+    )
+    end_us = f'coalesce(CAST("window_end" AS BIGINT), {LATEST_US})'
+    at_us = f'least({end_us} + CASE "window" {latenesses} END, {LATEST_US})'
+    return as_instant(at_us)
 
 
 def _final_row(work: Work, fingerprint: str, *, counts: Counts, seconds: float) -> LedgerRow:

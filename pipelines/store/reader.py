@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import pyarrow as pa
+from arro3.core import RecordBatchReader
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import TableNotFoundError
 from deltalake.schema import PrimitiveType
@@ -102,11 +103,11 @@ def read_table(
         tables["runs"] = _open(store, pipeline_name, table="runs")
     shown = [field for field in opened.schema().fields if field.name != PARTITION]
     # Rows that are equally new come in the order of all else, so that the same question has the same answer.
-    others = [_quoted(field.name) for field in shown if isinstance(field.type, PrimitiveType)]
+    others = [quoted(field.name) for field in shown if isinstance(field.type, PrimitiveType)]
     key = others[: others.index('"window"')] if KEY in NEWEST_FIRST[table] else []
     chosen = [name for names in NEWEST_FIRST[table] for name in (key if names == KEY else [names])]
     order = ", ".join([*chosen, *others])
-    columns = ", ".join(_quoted(field.name) for field in shown)
+    columns = ", ".join(quoted(field.name) for field in shown)
     some = "" if limit is None else f" LIMIT {limit}"
     rest = f"{WITH_RUNS if table == 'panes' else ''} ORDER BY {order}{some}"
     return _matching(tables, f"SELECT {columns}", where=where, rest=rest)
@@ -152,7 +153,12 @@ def ask(root: str, tables: Sequence[str], *, sql: str) -> pa.Table:
 
     Instants in it are written as `Instant` writes them, from the first to the last that there is.
     """
-    return _answer({table: DeltaTable(_address(f"{root}/{table}")) for table in tables}, sql)
+    return pa.table(stream(root, tables, sql=sql).read_all())
+
+
+def stream(root: str, tables: Sequence[str], *, sql: str) -> RecordBatchReader:
+    """The same, some rows after the others."""
+    return _asked({table: DeltaTable(_address(f"{root}/{table}")) for table in tables}, sql)
 
 
 def in_microseconds(rows: pa.Table) -> pa.Table:
@@ -164,7 +170,7 @@ def in_microseconds(rows: pa.Table) -> pa.Table:
     return rows
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -200,11 +206,15 @@ def _matching(tables: Mapping[str, DeltaTable], select: str, *, where: str | Non
 
 
 def _answer(tables: Mapping[str, DeltaTable], sql: str) -> pa.Table:
+    return pa.table(_asked(tables, sql).read_all())
+
+
+def _asked(tables: Mapping[str, DeltaTable], sql: str) -> RecordBatchReader:
     builder = QueryBuilder()
     for name, opened in tables.items():
         builder = builder.register(name, opened)
     builder.execute(EXACT_NAMES).read_all()
-    return pa.table(builder.execute(INSTANTS.sub(IN_MICROSECONDS, sql)).read_all())
+    return builder.execute(INSTANTS.sub(IN_MICROSECONDS, sql))
 
 
 def _cause(error: Exception) -> str:

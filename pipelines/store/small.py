@@ -8,7 +8,7 @@ decides again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Literal, TypeVar
 
@@ -20,7 +20,7 @@ from pyspark.sql.types import DateType
 from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import from_us
 from pipelines.store.fence import Fence
-from pipelines.store.reader import in_microseconds
+from pipelines.store.reader import in_microseconds, quoted, stream
 from pipelines.store.tables import PARTITIONED_BY, Columns, Folder, properties, schema_of
 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
@@ -171,6 +171,42 @@ def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence:
         write_deltalake(opened, new, mode="overwrite", predicate=where, commit_properties=_marked(fence))
 
     retried(commit, table)
+
+
+def copy(store: Folder, table: str, *, of: str, columns: Mapping[str, str], where: str, fence: Fence) -> None:
+    """Add the rows of another table of which a predicate is true, unless this attempt or a later one has.
+
+    `columns` are those that the other table does not have, each as SQL over a row of it. Not of any number:
+    up to fourteen times the bytes of their files are held in memory.
+    """
+    names = [field.name for field in open_table(store, table).schema().fields]
+    listed = ", ".join(f"{columns.get(name, quoted(name))} AS {quoted(name)}" for name in names)
+
+    def commit() -> None:
+        opened = open_table(store, table)
+        written = opened.transaction_version(fence.lane)
+        if written is None or written < fence.attempt:
+            rows = stream(store.root, (of,), sql=f"SELECT {listed} FROM {of} WHERE {where}")
+            write_deltalake(opened, rows, mode="append", commit_properties=_marked(fence))
+
+    retried(commit, table)
+
+
+def bytes_on(store: Folder, table: str, *, days: Collection[date]) -> int:
+    """The size of the files of some days."""
+    return _sum_on(store, table, what="size_bytes", days=days)
+
+
+def rows_on(store: Folder, table: str, *, days: Collection[date]) -> int:
+    """The number of rows on some days, as Delta's log has it."""
+    return _sum_on(store, table, what="num_records", days=days)
+
+
+def _sum_on(store: Folder, table: str, *, what: str, days: Collection[date]) -> int:
+    files = pa.table(open_table(store, table).get_add_actions(flatten=True))
+    said = zip(files["partition.day"].to_pylist(), files[what].to_pylist(), strict=True)
+    # A writer may have said nothing of a file.
+    return sum(1 if it is None else int(it) for day, it in said if day in days)
 
 
 def say_written(store: Folder, table: str, *, fence: Fence) -> None:

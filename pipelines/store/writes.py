@@ -45,15 +45,21 @@ CONFLICTS = (
 TRIES = 8
 PAUSE_SECONDS = 0.2
 AS_READ = ("late_events", "event_ids")
+FEW_DAYS = 8
+"""Each task writes a file for each day: of few, that costs less than to bring those of a day together."""
 TXN = "spark.databricks.delta.write"
 
 Returned = TypeVar("Returned")
 
 
-def append(store: Store, table: str, *, rows: DataFrame, fence: Fence, by_day: bool = False) -> None:
-    """Add rows, unless this attempt or a later one has. `by_day`: those of a day into few files."""
+def append(store: Store, table: str, *, rows: DataFrame, fence: Fence, days: int = 1) -> None:
+    """Add rows of so many days, unless this attempt or a later one has."""
     added = conform(store, table, rows=rows)
-    writer = (added.hint("rebalance", F.col("day")) if by_day else added).write.format("delta").mode("append")
+    writer = (
+        (added if days <= FEW_DAYS else added.hint("rebalance", F.col("day")))
+        .write.format("delta")
+        .mode("append")
+    )
     retried(lambda: writer.options(**fence.options()).save(store.path(table)), table)
 
 
@@ -73,16 +79,23 @@ class Place:
     days: Sequence[date]
 
 
-def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fence) -> int:
+def merge(
+    store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fence, is_first: bool = False
+) -> int:
     """Put each row in its place; one without events takes away what stands there.
 
     There may be one row at most for each `on`. Returns the number of rows that were put or taken away: of an
-    attempt that was taken over none, for Delta skips its write without a word.
+    attempt that was taken over none, for Delta skips its write without a word. `is_first`: no attempt before
+    this one can be writing still.
     """
     if not place.days:
         # Lest an attempt that was taken over, and had rows, writes them when it wakes up.
         small.say_written(store, table, fence=fence)
         return 0
+    if is_first and not small.rows_on(store, table, days=place.days):
+        # Nothing to look for: half of the time that a merge takes.
+        append(store, table, rows=rows.where("event_count > 0"), fence=fence, days=len(place.days))
+        return small.rows_on(store, table, days=place.days)
     same = " AND ".join(f"old.{quote(name)} <=> new.{quote(name)}" for name in place.on)
     listed = ", ".join(f"DATE '{day.isoformat()}'" for day in place.days)
     with viewed(conform(store, table, rows=rows)) as view, fenced(store, fence):

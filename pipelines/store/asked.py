@@ -1,0 +1,52 @@
+"""What a table has, asked of delta-rs: milliseconds, where a job of Spark's takes half a second."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from pipelines.intervals import EARLIEST_US
+from pipelines.store.reader import ask
+from pipelines.store.tables import Folder
+
+DAY_US = 86_400_000_000
+FIRST_DAY = EARLIEST_US // DAY_US
+
+
+def are_any(store: Folder, table: str, *, where: str) -> bool:
+    """Whether a table has rows of which a predicate is true."""
+    return bool(ask(store.root, (table,), sql=f"SELECT 1 AS one FROM {table} WHERE {where} LIMIT 1").num_rows)
+
+
+def first_of(store: Folder, table: str, *, instant: str, where: str) -> int | None:
+    """The first of the instants in a column, in microseconds, where a predicate is true."""
+    sql = f"SELECT CAST(min({instant}) AS BIGINT) AS first FROM {table} WHERE {where}"
+    found = ask(store.root, (table,), sql=sql)["first"][0].as_py()
+    return None if found is None else int(found)
+
+
+def days_in(store: Folder, table: str, *, instant: str, where: str) -> list[date]:
+    """The days, in order, that an instant of a table's rows falls on where a predicate is true."""
+    found = ask(
+        store.root, (table,), sql=f"SELECT DISTINCT {day_of(instant)} AS day FROM {table} WHERE {where}"
+    )
+    return sorted(found["day"].to_pylist())
+
+
+def counts_in(store: Folder, table: str, *, column: str, where: str) -> dict[str, int]:
+    """How many rows there are of each value of a column where a predicate is true."""
+    sql = f"SELECT {column} AS value, count(*) AS rows FROM {table} WHERE {where} GROUP BY {column}"
+    return {row["value"]: row["rows"] for row in ask(store.root, (table,), sql=sql).to_pylist()}
+
+
+def day_of(instant: str) -> str:
+    """The day that a column of instants falls on, as SQL: without an instant, or before the first that can be
+    written, the first there is.
+    """
+    at_us = f"greatest(coalesce(CAST({instant} AS BIGINT), {EARLIEST_US}), {EARLIEST_US})"
+    # Division rounds towards zero.
+    return f"arrow_cast(CAST(({at_us} - {EARLIEST_US}) / {DAY_US} + {FIRST_DAY} AS INT), 'Date32')"
+
+
+def as_instant(at_us: str) -> str:
+    """An expression in microseconds as an instant, as SQL."""
+    return f"arrow_cast({at_us}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
