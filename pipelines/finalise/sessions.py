@@ -33,23 +33,30 @@ def session_states(
     rows = sessions.withColumns({"timing": told, CLOSES: closes}).where("timing IS NOT NULL")
     near = renamed(touched, NEAR, pipeline=pipeline, beside=("event_count",))
     of_key = same_place(NEAR, (*pipeline.key, "window"))
-    always = (F.col("timing") == "ON_TIME") | F.col(CLOSES)
-    candidates = rows.where(always).unionByName(rows.where(~always).join(near, on=of_key, how="left_semi"))
+    # What is due publishes, whatever has touched it: of most batches that is all, and nothing is looked up.
+    is_due = F.col("timing") == "ON_TIME"
+    due, open_ones = rows.where(is_due).withColumn(TOUCHED, F.lit(False)), rows.where(~is_due)
+    closing, others = open_ones.where(CLOSES), open_ones.where(~F.col(CLOSES))
+    candidates = closing.unionByName(others.join(near, on=of_key, how="left_semi"))
     # What is gone from it a session does not hold any more; it may reach to where that was.
     is_gone = F.col(f"{NEAR}event_count") == 0
     holds = of_key & (inside(NEAR, "") | (is_gone & _meets(NEAR)))
     news = candidates.join(near, on=holds, how="left_semi").withColumn(TOUCHED, F.lit(True))
-    others = candidates.join(near, on=holds, how="left_anti").withColumn(TOUCHED, F.lit(False))
-    return news.unionByName(others).select(
-        *pipeline.key,
-        "window",
-        F.unix_micros("window_start").alias("window_start_us"),
-        F.unix_micros("window_end").alias("window_end_us"),
-        "timing",
-        CLOSES,
-        *part_columns(pipeline.aggregates),
-        "event_count",
-        TOUCHED,
+    no_news = candidates.join(near, on=holds, how="left_anti").withColumn(TOUCHED, F.lit(False))
+    return (
+        due.unionByName(news)
+        .unionByName(no_news)
+        .select(
+            *pipeline.key,
+            "window",
+            F.unix_micros("window_start").alias("window_start_us"),
+            F.unix_micros("window_end").alias("window_end_us"),
+            "timing",
+            CLOSES,
+            *part_columns(pipeline.aggregates),
+            "event_count",
+            TOUCHED,
+        )
     )
 
 

@@ -110,16 +110,11 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
         fine = (F.col("event_count") > 0) & ~is_coarser()
         pass_stage(work, "frames", candidates=frames.where(F.col(TOUCHED) & fine).drop(TOUCHED))
     place = Place(on=(*work.pipeline.key, "grid", "frame_start", "frame_end"), days=days)
-    written = _put(work, "frames", frames, place=place)
+    written = merge(work.tables, "frames", rows=frames, place=place, fence=work.run.fence("frames"))
     frames.unpersist()
     if makes_coarser:
         say_whole(work)
     return written
-
-
-def _put(work: Work, table: str, rows: DataFrame, *, place: Place) -> int:
-    fence, is_first = work.run.fence(table), work.run.is_first
-    return merge(work.tables, table, rows=rows, place=place, fence=fence, is_first=is_first)
 
 
 def _without_others(work: Work, frames: DataFrame) -> DataFrame:
@@ -164,7 +159,7 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
         pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
         on = (*work.pipeline.key, "window", "window_start", "window_end")
         place = Place(on=on, days=days_of(rows, "window_start"))
-        return _put(work, "sessions", rows, place=place)
+        return merge(work.tables, "sessions", rows=rows, place=place, fence=work.run.fence("sessions"))
     finally:
         rows.unpersist()
         around.unpersist()

@@ -34,6 +34,9 @@ from pipelines.store.ledger import Run
 from pipelines.store.sql import Instant, is_batch, not_after, text
 from pipelines.windows import grace_us, grid_of, merges
 
+NOTHING = "false"
+"""The predicate of which Spark plans nothing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concerned:
@@ -109,13 +112,18 @@ def concerned(work: Work, group: Group) -> Concerned:
     return _of_sessions(work, group.concerns, whose=whose)
 
 
-def last_of(work: Work, reach: Sequence[str]) -> DataFrame:
-    """What was last published where a predicate holds, without what this run wrote."""
+def told_before(work: Work, reach: Sequence[str]) -> str:
+    """The predicate on panes that other runs published where one of these holds; `NOTHING` if there are none:
+    most batches in turn tell of windows that none has told of.
+    """
     reached = " OR ".join(f"({it})" for it in reach)
     where = f"({reached}) AND NOT ({is_this(work.run)})"
-    # Of nothing Spark plans nothing: most batches in turn tell of windows that none has told of.
-    earlier = where if are_any(work.tables, "panes", where=where) else "false"
-    panes, runs = work.tables.read("panes").where(earlier), work.tables.read("runs")
+    return where if are_any(work.tables, "panes", where=where) else NOTHING
+
+
+def last_of(work: Work, told: str) -> DataFrame:
+    """What was last published, of the panes of which a predicate is true."""
+    panes, runs = work.tables.read("panes").where(told), work.tables.read("runs")
     return last_published(panes, work.pipeline, runs=runs)
 
 
@@ -180,7 +188,7 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
         of_windows = _due_or_touched(concern, touched, what="window")
         reaching.append(f"(window = {name} AND (window_start IS NULL OR {of_windows}))")
     frames = work.tables.read("frames").where(" OR ".join(reading))
-    marks = of_batch if _ask_what_was_touched(work, concerns, whose=whose) else of_batch.where("false")
+    marks = of_batch if _ask_what_was_touched(work, concerns, whose=whose) else of_batch.where(NOTHING)
     states = window_states(frames, marks, pipeline=work.pipeline, concerns=concerns)
     reach = " OR ".join(f"({it})" for it in reaching)
     if any(it.window.name in work.run.opening.changes.reshaped for it in concerns):

@@ -24,12 +24,14 @@ from pipelines.finalise import (
     with_values,
 )
 from pipelines.stages.concerned import (
+    NOTHING,
     all_states,
     concerned,
     groups_of,
     is_this,
     last_of,
     publication_of,
+    told_before,
 )
 from pipelines.stages.gates import pass_stage
 from pipelines.stages.news import all_news, news_of, with_came
@@ -48,9 +50,11 @@ def finalise_batch(work: Work) -> Counts:
     groups = groups_of(work)
     found = [concerned(work, group) for group in groups]
     publication = publication_of(work, groups)
-    last = last_of(work, [it.reach for it in found])
+    told = told_before(work, [it.reach for it in found])
+    last = last_of(work, told)
+    may_be_gone = told != NOTHING and any(group.of_sessions for group in groups)
     kept: list[DataFrame] = []
-    if any(group.of_sessions or group.with_news for group in groups):
+    if may_be_gone or any(group.with_news for group in groups):
         # What is asked for several times is worked out once; planning it again costs seconds.
         kept += [last.persist(), *[it.states.persist() for it in found]]
     try:
@@ -61,7 +65,7 @@ def finalise_batch(work: Work) -> Counts:
         ]
         last = _with_whole_values(work, last, reach=[it.reach for it in found])
         rows = _told(work, all_states(found), last=last, news=all_news(news), publication=publication)
-        if any(group.of_sessions for group in groups):
+        if may_be_gone:
             rows = rows.persist()
             kept.append(rows)
             gone = _of_sessions_that_are_gone(

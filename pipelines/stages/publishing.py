@@ -91,10 +91,11 @@ def _append(work: Work, panes: DataFrame, *, days: int, fence: Fence) -> None:
     tells_all = all(window.panes.mode != "discarding" for window in work.pipeline.windows)
     if tells_all and size <= (MOST_BYTES if days <= FEW_DAYS else MOST_BYTES_OF_MANY_DAYS):
         columns = {"closes_at": _closes_at_sql(work.pipeline), "day": day_of("window_start")}
-        small.copy(work.tables, "windows", of="panes", columns=columns, where=of_run(work), fence=fence)
+        rows = small.Stored("panes", where=of_run(work))
+        small.copy(work.tables, "windows", rows=rows, columns=columns, fence=fence)
     else:
-        rows = panes.withColumn("closes_at", _closes_at(work.pipeline))
-        append(work.tables, "windows", rows=rows, fence=fence, days=days)
+        closing = panes.withColumn("closes_at", _closes_at(work.pipeline))
+        append(work.tables, "windows", rows=closing, fence=fence, days=days)
 
 
 def _with_whole_values(work: Work, panes: DataFrame) -> DataFrame:

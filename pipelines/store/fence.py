@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A lane of writes and the number of the attempt that writes in it."""
+    """A lane of writes and the number of the attempt that writes in it. `is_first`: no attempt before it can
+    have written there, or be writing still.
+    """
 
     lane: str
     attempt: int
+    is_first: bool = False
 
     def options(self) -> dict[str, str]:
         """Options of a Spark writer: it skips a write whose number is not above the lane's."""

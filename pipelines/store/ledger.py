@@ -45,7 +45,7 @@ class Run:
         return self.opening.revision
 
     def fence(self, lane: str) -> Fence:
-        return Fence(lane=lane, attempt=self.begun.attempt)
+        return Fence(lane=lane, attempt=self.begun.attempt, is_first=self.is_first)
 
 
 def read_rows(store: Folder) -> list[LedgerRow]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, write_deltalake
@@ -173,8 +173,15 @@ def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence:
     retried(commit, table)
 
 
-def copy(store: Folder, table: str, *, of: str, columns: Mapping[str, str], where: str, fence: Fence) -> None:
-    """Add the rows of another table of which a predicate is true, unless this attempt or a later one has.
+class Stored(NamedTuple):
+    """The rows of a table of which a predicate is true."""
+
+    table: str
+    where: str
+
+
+def copy(store: Folder, table: str, *, rows: Stored, columns: Mapping[str, str], fence: Fence) -> None:
+    """Add rows of another table, unless this attempt or a later one has.
 
     `columns` are those that the other table does not have, each as SQL over a row of it. Not of any number:
     up to fourteen times the bytes of their files are held in memory.
@@ -186,8 +193,9 @@ def copy(store: Folder, table: str, *, of: str, columns: Mapping[str, str], wher
         opened = open_table(store, table)
         written = opened.transaction_version(fence.lane)
         if written is None or written < fence.attempt:
-            rows = stream(store.root, (of,), sql=f"SELECT {listed} FROM {of} WHERE {where}")
-            write_deltalake(opened, rows, mode="append", commit_properties=_marked(fence))
+            sql = f"SELECT {listed} FROM {rows.table} WHERE {rows.where}"
+            found = stream(store.root, (rows.table,), sql=sql)
+            write_deltalake(opened, found, mode="append", commit_properties=_marked(fence))
 
     retried(commit, table)
 

@@ -79,20 +79,17 @@ class Place:
     days: Sequence[date]
 
 
-def merge(
-    store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fence, is_first: bool = False
-) -> int:
+def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fence) -> int:
     """Put each row in its place; one without events takes away what stands there.
 
     There may be one row at most for each `on`. Returns the number of rows that were put or taken away: of an
-    attempt that was taken over none, for Delta skips its write without a word. `is_first`: no attempt before
-    this one can be writing still.
+    attempt that was taken over none, for Delta skips its write without a word.
     """
     if not place.days:
         # Lest an attempt that was taken over, and had rows, writes them when it wakes up.
         small.say_written(store, table, fence=fence)
         return 0
-    if is_first and not small.rows_on(store, table, days=place.days):
+    if fence.is_first and not small.rows_on(store, table, days=place.days):
         # Nothing to look for: half of the time that a merge takes.
         append(store, table, rows=rows.where("event_count > 0"), fence=fence, days=len(place.days))
         return small.rows_on(store, table, days=place.days)

@@ -51,6 +51,19 @@ def test_a_stage_is_evaluated_as_suits_its_size(compiling: SparkSession, tmp_pat
     assert compiling.conf.get(WHOLE_STAGE) == "true"
 
 
+def test_few_frames_that_make_many_windows_are_compiled(
+    compiling: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, request = World.make(tmp_path / "world"), Request(batch=FIRST, final=True)
+    site = Site(compiling, str(world.store), load(world.spec, home=world.home))
+    work = Work(site, request, open_batch(site, request))
+    with evaluated(work, source=None):
+        assert compiling.conf.get(WHOLE_STAGE) == "false"
+    monkeypatch.setattr(evaluation, "FEW_WINDOWS", -1)
+    with evaluated(work, source=None):
+        assert compiling.conf.get(WHOLE_STAGE) == "true"
+
+
 def test_what_fails_inside_leaves_the_session_as_it_was(compiling: SparkSession, tmp_path: Path) -> None:
     world, request = World.make(tmp_path / "world"), Request(batch=FIRST)
     site = Site(compiling, str(world.store), load(world.spec, home=world.home))
