@@ -1,0 +1,116 @@
+"""What delta-rs tells of a table, and what it copies into another: days, instants and types of all kinds."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql.types import ArrayType, DecimalType, DoubleType, MapType
+
+from pipelines.intervals import EARLIEST_US, LATEST_US
+from pipelines.store import small
+from pipelines.store.asked import are_any, as_instant, counts_in, day_of, days_in, first_of
+from pipelines.store.fence import Fence
+from pipelines.store.tables import BOUNDS, INSTANT, INT, LONG, TEXT, Columns, Folder
+
+DAY_US = 86_400_000_000
+NAMED: Columns = {'a "b" `C`': TEXT, **BOUNDS}
+RESULTS: Columns = {
+    "money": DecimalType(38, 9),
+    "mean": DoubleType(),
+    "names": ArrayType(TEXT),
+    "of": MapType(TEXT, LONG),
+}
+PANES: Columns = {**NAMED, **RESULTS, "event_count": LONG, "batch_start": INSTANT, "revision": INT}
+WINDOWS: Columns = {**NAMED, **RESULTS, "event_count": LONG, "closes_at": INSTANT, "revision": INT}
+STARTS = {
+    "first": (EARLIEST_US, date(1, 1, 1)),
+    "before the first": (EARLIEST_US - 5 * DAY_US, date(1, 1, 1)),
+    "a tick before 1970": (-1, date(1969, 12, 31)),
+    "1970": (0, date(1970, 1, 1)),
+    "the last tick of a day": (DAY_US - 1, date(1970, 1, 1)),
+    "last": (LATEST_US, date(9999, 12, 31)),
+    "of all time": (None, date(1, 1, 1)),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    """Panes of a window that starts at each of these instants."""
+    made = Folder(root=str(tmp_path / "pipeline"))
+    small.create(made, "panes", columns=PANES)
+    small.create(made, "windows", columns=WINDOWS)
+    rows = [
+        {
+            'a "b" `C`': None if name == "1970" else name,
+            "window": "it",
+            "window_start": start_us,
+            "window_end": start_us,
+            "mean": float("nan"),
+            "names": ["a", None],
+            "of": {"a": 1},
+            "event_count": 1,
+            "batch_start": 7,
+            "revision": 0,
+        }
+        for name, (start_us, _) in STARTS.items()
+    ]
+    small.append(small.open_table(made, "panes"), rows)
+    return made
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_an_instant_falls_on_the_day_that_spark_would_say(folder: Folder, name: str) -> None:
+    start_us, day = STARTS[name]
+    where = "window_start IS NULL" if start_us is None else f"CAST(window_start AS BIGINT) = {start_us}"
+    assert days_in(folder, "panes", instant="window_start", where=where) == [day]
+    assert first_of(folder, "panes", instant="window_start", where=where) == start_us
+
+
+def test_what_is_not_there_has_no_days_and_no_first(folder: Folder) -> None:
+    assert not are_any(folder, "panes", where="revision = 1")
+    assert days_in(folder, "panes", instant="window_start", where="revision = 1") == []
+    assert first_of(folder, "panes", instant="window_start", where="revision = 1") is None
+    assert counts_in(folder, "panes", column="revision", where="revision = 1") == {}
+
+
+def test_what_is_there_is_counted(folder: Folder) -> None:
+    assert are_any(folder, "panes", where="revision = 0")
+    assert counts_in(folder, "panes", column="window", where="true") == {"it": len(STARTS)}
+    days = {day for _, day in STARTS.values()}
+    assert days_in(folder, "panes", instant="window_start", where="true") == sorted(days)
+    assert small.rows_on(folder, "panes", days=[date(1970, 1, 1)]) == len(STARTS)
+    assert small.rows_on(folder, "panes", days=[date(1970, 1, 2)]) == 0
+    assert small.bytes_on(folder, "panes", days=[date(1970, 1, 1)]) > 0
+
+
+def copied(folder: Folder, attempt: int) -> None:
+    at_us = f"least(coalesce(CAST(window_end AS BIGINT), {LATEST_US}) + 5, {LATEST_US})"
+    columns = {"closes_at": as_instant(at_us), "day": day_of("window_start")}
+    rows = small.Stored("panes", where="revision = 0")
+    small.copy(folder, "windows", rows=rows, columns=columns, fence=Fence("windows", attempt))
+
+
+def test_rows_are_copied_whole_each_to_its_day(folder: Folder) -> None:
+    copied(folder, 1)
+    before, after = (small.read(small.open_table(folder, name)) for name in ("panes", "windows"))
+    shared = [*NAMED, "names", "of", "event_count"]
+    assert sorted(str([row[name] for name in shared]) for row in after) == sorted(
+        str([row[name] for name in shared]) for row in before
+    )
+    starts = dict(STARTS.values())
+    assert {row["window_start"]: row["day"] for row in after} == starts
+    assert all(
+        row["closes_at"] == (LATEST_US if row["window_end"] in (None, LATEST_US) else row["window_end"] + 5)
+        for row in after
+    )
+
+
+def test_an_attempt_copies_once_and_none_that_was_taken_over(folder: Folder) -> None:
+    copied(folder, 2)
+    version = DeltaTable(folder.path("windows")).version()
+    copied(folder, 2)
+    copied(folder, 1)
+    assert DeltaTable(folder.path("windows")).version() == version
