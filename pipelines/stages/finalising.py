@@ -35,6 +35,7 @@ from pipelines.stages.concerned import (
 )
 from pipelines.stages.gates import pass_stage
 from pipelines.stages.news import all_news, news_of, with_came
+from pipelines.stages.reached import told_in_part
 from pipelines.stages.site import Work
 from pipelines.store.asked import counts_in
 from pipelines.store.ledger import still_mine
@@ -47,6 +48,7 @@ Counts = dict[str, int]
 
 def finalise_batch(work: Work) -> Counts:
     """Publish the panes of the batch into `panes`; returns their counts by timing."""
+    work.warned.extend(told_in_part(work))
     groups = groups_of(work)
     found = [concerned(work, group) for group in groups]
     publication = publication_of(work, groups)

@@ -12,6 +12,7 @@ from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US, from_us
@@ -37,6 +38,8 @@ MOST_BYTES, MOST_BYTES_OF_MANY_DAYS = 100_000_000, 10_000_000
 """Of panes on disk, fifteen million and one: so many windows this process writes in a sixth of Spark's time,
 with a bit more than a gigabyte of memory.
 """
+
+NESTED = (ArrayType, MapType, StructType, BinaryType)
 
 Counts = dict[str, int]
 
@@ -88,8 +91,11 @@ def _bring_up(work: Work, panes: DataFrame, *, firsts: Firsts) -> int:
 
 def _append(work: Work, panes: DataFrame, *, days: int, fence: Fence) -> None:
     size = small.bytes_on(work.tables, "panes", days=[from_us(work.batch.start_us).date()])
+    is_small = size <= (MOST_BYTES if days <= FEW_DAYS else MOST_BYTES_OF_MANY_DAYS)
     tells_all = all(window.panes.mode != "discarding" for window in work.pipeline.windows)
-    if tells_all and size <= (MOST_BYTES if days <= FEW_DAYS else MOST_BYTES_OF_MANY_DAYS):
+    # Lists and maps may be small on disk and thousands of times that in memory.
+    is_plain = not any(isinstance(field.dataType, NESTED) for field in panes.schema)
+    if tells_all and is_small and is_plain:
         columns = {"closes_at": _closes_at_sql(work.pipeline), "day": day_of("window_start")}
         rows = small.Stored("panes", where=of_run(work))
         small.copy(work.tables, "windows", rows=rows, columns=columns, fence=fence)

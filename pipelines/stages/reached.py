@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pipelines.finalise import Concern, concern_of
 from pipelines.ingest.watermark import arrival_watermark
-from pipelines.intervals import largest
+from pipelines.intervals import largest, show_instant
 from pipelines.spec import Window
 from pipelines.stages.coarser import are_new
 from pipelines.stages.site import Work
@@ -63,6 +64,17 @@ def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
         concern = replace(concern, coarser_us=coarser_us)
     # Of windows that reach further back some frames are gone: what was published of them stands.
     return concern if kept_us is None else concern.whole_from(kept_us)
+
+
+def told_in_part(work: Work) -> Iterator[str]:
+    """What to say where windows are new over frames of which the oldest are gone."""
+    kept_us, names = kept_from_us(work), work.run.opening.changes.new_windows
+    if names and kept_us is not None:
+        listed, are = ", ".join(f"`{name}`" for name in names), "is" if len(names) == 1 else "are"
+        yield (
+            f"{listed} {are} new, and told from {show_instant(kept_us)} on: the frames before are beyond "
+            "`retention`. `sash run … --rebuild` tells all that the sources still have"
+        )
 
 
 def kept_from_us(work: Work) -> int | None:

@@ -183,8 +183,9 @@ class Stored(NamedTuple):
 def copy(store: Folder, table: str, *, rows: Stored, columns: Mapping[str, str], fence: Fence) -> None:
     """Add rows of another table, unless this attempt or a later one has.
 
-    `columns` are those that the other table does not have, each as SQL over a row of it. Not of any number:
-    up to fourteen times the bytes of their files are held in memory.
+    `columns` are those that the other table does not have, each as SQL over a row of it. Some ten thousands
+    of rows are in this process's memory at once, and of plain values up to fourteen times the bytes of
+    their files.
     """
     names = [field.name for field in open_table(store, table).schema().fields]
     listed = ", ".join(f"{columns.get(name, quoted(name))} AS {quoted(name)}" for name in names)
@@ -213,8 +214,9 @@ def rows_on(store: Folder, table: str, *, days: Collection[date]) -> int:
 def _sum_on(store: Folder, table: str, *, what: str, days: Collection[date]) -> int:
     files = pa.table(open_table(store, table).get_add_actions(flatten=True))
     said = zip(files["partition.day"].to_pylist(), files[what].to_pylist(), strict=True)
+    wanted = set(days)
     # A writer may have said nothing of a file.
-    return sum(1 if it is None else int(it) for day, it in said if day in days)
+    return sum(1 if it is None else int(it) for day, it in said if day in wanted)
 
 
 def say_written(store: Folder, table: str, *, fence: Fence) -> None:

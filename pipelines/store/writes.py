@@ -82,8 +82,8 @@ class Place:
 def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fence) -> int:
     """Put each row in its place; one without events takes away what stands there.
 
-    There may be one row at most for each `on`. Returns the number of rows that were put or taken away: of an
-    attempt that was taken over none, for Delta skips its write without a word.
+    There may be one row at most for each `on`. Returns the number of rows that were put or taken away. Of an
+    attempt that was taken over, whose write Delta skips without a word, it means nothing.
     """
     if not place.days:
         # Lest an attempt that was taken over, and had rows, writes them when it wakes up.
