@@ -50,6 +50,12 @@ class Concern:
         return self.was_early or self.window.panes.early is not None
 
     @property
+    def is_idle(self) -> bool:
+        """Whether no window becomes due in the batch, or closes with news that waits."""
+        reaches_further = self.due_until_us is not None and self.due_until_us != self.due_after_us
+        return not reaches_further and self.closing is None
+
+    @property
     def closing(self) -> Interval | None:
         """Where windows end that close in the batch, a tick further, if they can have news that waits."""
         until_us = self.close_until_us

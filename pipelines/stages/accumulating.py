@@ -34,12 +34,14 @@ from pipelines.ingest import (
 from pipelines.ingest.watermark import Seen
 from pipelines.spec import Source
 from pipelines.stages.gates import event_rules
-from pipelines.stages.keeping import lane, put, write_ids, write_late, write_quarantine
+from pipelines.stages.keeping import lane, leave, put, write_ids, write_late, write_quarantine
 from pipelines.stages.site import Work
 from pipelines.stages.sourcing import source_events
 from pipelines.stages.watermarks import write_progress
+from pipelines.store.asked import are_any
 from pipelines.store.ledger import Done, note
 from pipelines.store.rows import from_rows
+from pipelines.store.sql import text
 from pipelines.windows import grids_of, session_windows
 
 Counts = dict[str, int]
@@ -115,12 +117,10 @@ def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[st
         sessions = partial_sessions(states, work.pipeline)
         every.append(_Partials(what="sessions", rows=sessions, bounds=PROTO))
     if work.run.is_first:
-        replacing = [_observed(one) for one in every]
+        for one in every:
+            put(work, source, table=one.table, rows=_observed(one))
     else:
-        replacing = _beside_earlier(work, source, every=every)
-    for one, rows in zip(every, replacing, strict=True):
-        put(work, source, table=one.table, rows=rows)
-        rows.unpersist()
+        _put_what_differs(work, source, every=every)
     counted = {one.what: one.counting.get for one in every}
     return {what: (int(found["rows"]), int(found["events"] or 0)) for what, found in counted.items()}
 
@@ -131,19 +131,30 @@ def _observed(one: _Partials) -> DataFrame:
     )
 
 
-def _beside_earlier(work: Work, source: Source, *, every: Sequence[_Partials]) -> list[DataFrame]:
-    """The partials with those that vanished, after noting how many differ from what stands there."""
-    replacing, differing = [], 0
+def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials]) -> None:
+    """Write the partials with those that vanished, after noting how many differ from what stands there."""
+    replacing, differing = [], []
     for one in every:
         earlier = work.tables.read(one.table).where(lane(work, source))
         rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
         differences = changed(rows, earlier, pipeline=work.pipeline, bounds=one.bounds)
-        differing += from_rows(differences)[0].changed
+        differing.append(from_rows(differences)[0].changed)
         replacing.append(rows)
     # Said before the write: an attempt that dies in between must not take its own rows for older ones.
-    done = Done(stage="accumulate", source=source.name, counts={"changed": differing})
+    done = Done(stage="accumulate", source=source.name, counts={"changed": sum(differing)})
     note(work.tables, work.run, done=done)
-    return replacing
+    for one, rows, differs in zip(every, replacing, differing, strict=True):
+        if differs or not _stands_as_mine(work, source, table=one.table):
+            put(work, source, table=one.table, rows=rows)
+        else:
+            leave(work, source, table=one.table)
+        rows.unpersist()
+
+
+def _stands_as_mine(work: Work, source: Source, *, table: str) -> bool:
+    """Whether what stands there was written by this source, for this batch."""
+    others = f"{lane(work, source)} AND source <> {text(source.name)}"
+    return not work.run.opening.covered and not are_any(work.tables, table, where=others)
 
 
 def _seen(source: Source, states: DataFrame, *, tallied: Mapping[str, int | None]) -> list[Seen]:

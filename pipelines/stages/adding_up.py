@@ -25,11 +25,13 @@ DAY_US = 86_400_000_000
 
 class Firsts(NamedTuple):
     """How many panes of a run are the first of their window, of which nothing can stand, and from the first
-    day to the last on which such windows begin; no panes, if the run told of others too.
+    day to the last on which such windows begin; no panes, if the run told of others too. `told`: how many
+    panes there are of any sort.
     """
 
     panes: int
     days: int
+    told: int
 
 
 def first_panes(work: Work) -> Firsts:
@@ -39,9 +41,9 @@ def first_panes(work: Work) -> Firsts:
     sql = f"SELECT count(*) AS told, {others} AS others, {starts} FROM panes WHERE {of_run(work)}"
     (found,) = in_microseconds(ask(work.tables.root, ("panes",), sql=sql)).to_pylist()
     if found["others"] or not found["told"]:
-        return Firsts(panes=0, days=0)
+        return Firsts(panes=0, days=0, told=found["told"])
     days = 1 if found["first"] is None else 1 + found["last"] // DAY_US - found["first"] // DAY_US
-    return Firsts(panes=found["told"], days=days)
+    return Firsts(panes=found["told"], days=days, told=found["told"])
 
 
 def hold_to_panes(work: Work, *, all_first: bool = False) -> None:

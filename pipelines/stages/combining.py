@@ -37,6 +37,7 @@ from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import may_overlap, standing_near
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
+from pipelines.store import small
 from pipelines.store.asked import days_in
 from pipelines.store.ledger import finished_stages, stages_before
 from pipelines.store.rows import are_there, from_rows
@@ -94,8 +95,12 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
     asked = "true" if makes_coarser else whose
     days = days_in(work.tables, "partial_frames", instant="frame_start", where=asked)
     is_checked = bool(work.site.suite.at("frames"))
-    if not days:
+    # The same partial frames as when the batch ran before make the same frames, which stand.
+    stand_already = work.has_run_alike and not makes_coarser and not is_checked
+    if not days or stand_already:
         pass_stage(work, "frames", candidates=work.tables.read("frames").where("false"))
+        if stand_already:
+            small.say_written(work.tables, "frames", fence=work.run.fence("frames"))
         return 0
     near = partials.where(within(intervals_of(days), "frame_start")).withColumn(TOUCHED, F.expr(whose))
     frames = combine(near, work.pipeline)

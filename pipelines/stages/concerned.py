@@ -112,6 +112,12 @@ def concerned(work: Work, group: Group) -> Concerned:
     return _of_sessions(work, group.concerns, whose=whose)
 
 
+def are_idle(work: Work, groups: Sequence[Group]) -> bool:
+    """Whether nothing was touched, becomes due or closes, so that no window has anything to publish."""
+    touching = all(_touching(work, group) == NOTHING for group in groups)
+    return touching and all(it.is_idle for group in groups for it in group.concerns)
+
+
 def told_before(work: Work, reach: Sequence[str]) -> str:
     """The predicate on panes that other runs published where one of these holds; `NOTHING` if there are none:
     most batches in turn tell of windows that none has told of.
@@ -150,8 +156,8 @@ def _touching(work: Work, group: Group) -> str:
     opening = work.run.opening
     if group.is_about(opening.changes.new_windows) or (group.with_news and opening.changes.new_triggers):
         return "true"
-    whose = "false" if work.has_run_alike else is_batch(work.batch)
-    if not work.restates:
+    whose = NOTHING if work.has_run_alike else is_batch(work.batch)
+    if not work.restates and whose != NOTHING:
         # What an attempt wrote that was stopped, and this one has not found again, nobody has been told of.
         whose = f"{whose} AND event_count > 0"
     waits = [

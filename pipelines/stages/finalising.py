@@ -26,6 +26,7 @@ from pipelines.finalise import (
 from pipelines.stages.concerned import (
     NOTHING,
     all_states,
+    are_idle,
     concerned,
     groups_of,
     is_this,
@@ -37,7 +38,8 @@ from pipelines.stages.gates import pass_stage
 from pipelines.stages.news import all_news, news_of, with_came
 from pipelines.stages.reached import told_in_part
 from pipelines.stages.site import Work
-from pipelines.store.asked import counts_in
+from pipelines.store import small
+from pipelines.store.asked import are_any, counts_in
 from pipelines.store.ledger import still_mine
 from pipelines.store.sql import on_days_of, text
 from pipelines.store.writes import append, replace
@@ -50,6 +52,8 @@ def finalise_batch(work: Work) -> Counts:
     """Publish the panes of the batch into `panes`; returns their counts by timing."""
     work.warned.extend(told_in_part(work))
     groups = groups_of(work)
+    if are_idle(work, groups):
+        return _write_none(work)
     found = [concerned(work, group) for group in groups]
     publication = publication_of(work, groups)
     told = told_before(work, [it.reach for it in found])
@@ -137,8 +141,22 @@ def _of_run(work: Work, rows: DataFrame) -> DataFrame:
     )
 
 
+def _write_none(work: Work) -> Counts:
+    none = work.tables.read("panes").where(NOTHING)
+    pass_stage(work, "panes", candidates=none)
+    if are_any(work.tables, "panes", where=_of_this(work)):
+        return _write(work, none)
+    small.say_written(work.tables, "panes", fence=work.run.fence("panes"))
+    still_mine(work.tables, work.run)
+    return {}
+
+
+def _of_this(work: Work) -> str:
+    return f"{on_days_of(work.batch)} AND {is_this(work.run)}"
+
+
 def _write(work: Work, rows: DataFrame) -> Counts:
-    where = f"{on_days_of(work.batch)} AND {is_this(work.run)}"
+    where = _of_this(work)
     if work.run.is_first:
         append(work.tables, "panes", rows=rows, fence=work.run.fence("panes"))
     else:

@@ -13,6 +13,7 @@ from pipelines.ingest import counted_ids, late_events, not_yet_quarantined, quar
 from pipelines.ingest.fate import as_read
 from pipelines.spec import Source, shares_files
 from pipelines.stages.site import Work
+from pipelines.store import small
 from pipelines.store.ledger import still_mine
 from pipelines.store.reader import rows_by_batch
 from pipelines.store.sql import is_batch, is_inside, on_days_of, text
@@ -97,6 +98,12 @@ def put(work: Work, source: Source, *, table: str, rows: DataFrame) -> None:
     else:
         replace(work.tables, table, rows=written, where=lane(work, source), fence=fence)
     # Delta skips the write of an attempt that was taken over without a word, and nothing was observed then.
+    still_mine(work.tables, work.run)
+
+
+def leave(work: Work, source: Source, *, table: str) -> None:
+    """Leave the rows of this source and batch as they stand, also to an attempt that was taken over."""
+    small.say_written(work.tables, table, fence=work.run.fence(f"{table}/{source.name}"))
     still_mine(work.tables, work.run)
 
 

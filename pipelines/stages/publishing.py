@@ -72,6 +72,10 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
 def _bring_up(work: Work, panes: DataFrame, *, firsts: Firsts) -> int:
     """Put the windows that panes add up to in their place; returns how many were put or taken away."""
     fence = work.run.fence("windows")
+    if not firsts.told:
+        # Lest an attempt that was taken over, and told of some, writes them when it wakes up.
+        small.say_written(work.tables, "windows", fence=fence)
+        return 0
     if firsts.panes and work.run.is_first:
         # Nothing to look for in the table: a fifth of the time that a merge takes.
         _append(work, panes, days=firsts.days, fence=fence)
