@@ -153,3 +153,22 @@ def test_windows_that_a_shorter_lateness_closes_are_looked_at_once_more() -> Non
     again = concern_of(HELD_BACK, before_us=20, after_us=40, restated=True).was_open_for(12)
     assert again.open_after_us is None
     assert concern_of(HELD_BACK, before_us=None, after_us=4, restated=False).was_open_for(12).closing is None
+
+
+@pytest.mark.parametrize(
+    ("window", "before", "after", "idle"),
+    [
+        (WINDOW, 20, 20, True),
+        (WINDOW, None, None, True),
+        (WINDOW, LATEST_US, LATEST_US, True),
+        (WINDOW, 20, 21, False),
+        (WINDOW, None, 20, False),
+        # The same watermark closes nothing more, a higher one may.
+        (HELD_BACK, 20, 20, True),
+        (HELD_BACK, 20, 22, False),
+    ],
+)
+def test_a_definition_is_idle_while_the_watermark_stands(
+    window: Window, before: int | None, after: int | None, idle: bool
+) -> None:
+    assert concern_of(window, before_us=before, after_us=after, restated=False).is_idle == idle
