@@ -1,6 +1,6 @@
 """Every transcript, by the plain loops and by the walk over Delta, there a few with each stage run twice.
 
-So are these with their rows reversed, and with a batch for each row.
+Each is also told with the rows of a batch reversed, and, where no trigger waits, with a batch for each row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ TWICE = (
     "A session that grew before its trigger fired leaves the published one standing until then",
     "An earlier row cuts bounded sessions anew",
 )
-CHOSEN = [it for it in GOOD if it.title in TWICE]
 
 
 def title(story: Transcript) -> str:
@@ -103,7 +102,7 @@ def test_the_walk_tells_the_story(story: Transcript, spark: SparkSession, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("story", CHOSEN, ids=title)
+@pytest.mark.parametrize("story", GOOD, ids=title)
 def test_the_walk_tells_the_story_whatever_the_order_of_rows(
     story: Transcript, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -113,7 +112,7 @@ def test_the_walk_tells_the_story_whatever_the_order_of_rows(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "story", [it for it in CHOSEN if publishes_all_at_once(it) and it.max_disorder is None], ids=title
+    "story", [it for it in GOOD if publishes_all_at_once(it) and it.max_disorder is None], ids=title
 )
 def test_one_row_a_batch_leaves_the_same_windows_in_the_walk(
     story: Transcript, spark: SparkSession, tmp_path: Path
