@@ -24,7 +24,8 @@ def session_states(
 ) -> DataFrame:
     """The states of the sessions concerned, as `window_states` gives them.
 
-    `touched` are the partial sessions of the batch, also those that are gone. Beside what is due come all
+    `touched` are the partial sessions of the batch, also those that are gone; of what is due nobody asks
+    whether it was touched, and `TOUCHED` is false there. Beside what is due come all
     sessions of touched keys that may be corrected or published early: new bounds are news by themselves.
     """
     end_us, window = F.unix_micros("window_end"), F.col("window")

@@ -1,4 +1,5 @@
-"""The small tables, written and read by delta-rs: milliseconds a commit, where Spark takes a second.
+"""The small tables, written and read by delta-rs: milliseconds a commit, where Spark takes a second; and rows
+that are copied from one table into another as they are.
 
 What runs, who writes, how far substreams have come and what checks found are few rows in this process. A
 commit here is made against the version that was read, so that whoever comes second reads again and
