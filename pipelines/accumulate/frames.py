@@ -61,7 +61,7 @@ def _with_end(states: DataFrame, grid: Grid) -> DataFrame:
     return states.withColumns(
         {
             GRID: F.lit(grid.name),
-            FRAME_END_US: F.col(FRAME_US) + F.lit(grid.frame_us),
+            FRAME_END_US: F.col(FRAME_US) + F.lit(grid.bin_us),
             IS_TALLIED: F.lit(True),
         }
     )

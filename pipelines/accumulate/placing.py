@@ -1,6 +1,6 @@
 """Events on the frames of all grids: one row for each frame that an event is in, and one that counts it.
 
-On a single grid of frames of one length each event is one row, which is all three at once.
+On a single grid of bins of one length each event is one row, which is all three at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 from pipelines.ingest import ARRIVAL_US, EVENT_US, is_accepted
 from pipelines.ingest.fate import is_kept, passes
 from pipelines.ingest.holding import held_column
-from pipelines.spec import Session
 from pipelines.windows import Grid, held_kept, judging_us, merges
 
 GRID = "_grid"
@@ -24,8 +23,8 @@ IS_TALLIED = "_is_tallied"
 
 
 def is_one_grid(grids: Sequence[Grid]) -> bool:
-    """Whether each event is in one frame, whose end follows from its start."""
-    return len(grids) == 1 and grids[0].frame_us is not None
+    """Whether each event that a window keeps is in one frame, whose end follows from its start."""
+    return len(grids) == 1 and grids[0].bin_us is not None
 
 
 def place(fated_events: DataFrame, grids: Sequence[Grid], *, watermark_us: int | None) -> DataFrame:
@@ -61,18 +60,13 @@ def _on_one_grid(fated_events: DataFrame, grid: Grid) -> DataFrame:
 def _frames(grid: Grid, watermark_us: int | None) -> Column:
     """An array of the frames of one grid that an event is in."""
     name, instant_us = F.lit(grid.name), _instant(grid)
-    if grid.frame_us is not None:
-        start_us = _floor(instant_us, grid)
-        end_us = start_us + F.lit(grid.frame_us)
-        return F.array(_frame(name, start_us, end_us=end_us, instant_us=instant_us)).cast(_TYPE)
     window = grid.windows[0]
-    if isinstance(window.shape, Session):
-        # Of a bounded session every instant counts; of another, what no gap divides is one.
-        length_us = 1 if window.shape.max_us is not None else window.shape.gap_us
-        start_us = instant_us - F.pmod(instant_us, F.lit(length_us))
-        one = F.array(_frame(name, start_us, end_us=start_us + F.lit(length_us), instant_us=instant_us)).cast(
-            _TYPE
-        )
+    if grid.bin_us is not None:
+        start_us = _floor(instant_us, grid)
+        end_us = start_us + F.lit(grid.bin_us)
+        one = F.array(_frame(name, start_us, end_us=end_us, instant_us=instant_us)).cast(_TYPE)
+        if not grid.of_sessions:
+            return one
         return F.when(is_kept(window, watermark_us), one).otherwise(F.array().cast(_TYPE))
     held = F.col(held_column(window))
     if merges(window.shape):
@@ -98,4 +92,4 @@ def _instant(grid: Grid) -> Column:
 
 
 def _floor(instant_us: Column, grid: Grid) -> Column:
-    return instant_us - F.pmod(instant_us, F.lit(grid.frame_us))
+    return instant_us - F.pmod(instant_us, F.lit(grid.bin_us))

@@ -18,13 +18,18 @@ TOUCHED = "_touched"
 FRAME = ("grid", "frame_start", "frame_end")
 
 
-def combine(partial_frames: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Frames: key, `FRAME`, parts, `event_count`, and whether a `TOUCHED` partial frame is among theirs."""
+def combine(partial_frames: DataFrame, pipeline: Pipeline, *, are_whole: bool = False) -> DataFrame:
+    """Frames: key, `FRAME`, parts, `event_count`, and whether a `TOUCHED` partial frame is among theirs.
+
+    `are_whole`: of each frame there is one partial frame at most.
+    """
     given = _with_coarser(partial_frames, pipeline)
-    groups = given.groupBy(*pipeline.key, *FRAME)
-    combined = groups.agg(
-        *combine_columns(pipeline.aggregates, partial_frames.schema), F.max(TOUCHED).alias(TOUCHED)
-    )
+    combined = given
+    if not (are_whole and given is partial_frames):
+        groups = given.groupBy(*pipeline.key, *FRAME)
+        combined = groups.agg(
+            *combine_columns(pipeline.aggregates, partial_frames.schema), F.max(TOUCHED).alias(TOUCHED)
+        )
     return combined.select(*pipeline.key, *FRAME, *part_columns(pipeline.aggregates), "event_count", TOUCHED)
 
 

@@ -31,14 +31,14 @@ CLOSES = "_closes"
 
 
 def window_states(
-    frames: DataFrame, touched: DataFrame, *, pipeline: Pipeline, concerns: Sequence[Concern]
+    frames: DataFrame, touched: DataFrame | None, *, pipeline: Pipeline, concerns: Sequence[Concern]
 ) -> DataFrame:
     """The states of the windows concerned.
 
     Key, `WINDOW`, `timing`, `CLOSES`, `TOUCHED`, parts, `event_count`.
 
     `frames` are whole, `touched` names those that the batch changed (key, grid and bounds), also when
-    they are gone.
+    they are gone; `None` where nobody asks.
     """
     given = _with_marks(frames, touched, pipeline=pipeline)
     plans = {concern.window.name: _plan(given, pipeline, concern=concern) for concern in concerns}
@@ -53,14 +53,17 @@ def window_states(
         else:
             states.append(_slid(given, pipeline, concern=concern, plan=plan))
     if spread:
-        states.append(_recombined(given, pipeline, concerns=spread))
+        is_each_alone = touched is None and all(_is_one_frame(it, pipeline) for it in spread)
+        states.append(_recombined(given, pipeline, concerns=spread, is_each_alone=is_each_alone))
     return all_of(states).where((F.col("timing") == "ON_TIME") | F.col(TOUCHED) | F.col(CLOSES))
 
 
-def _with_marks(frames: DataFrame, touched: DataFrame, *, pipeline: Pipeline) -> DataFrame:
+def _with_marks(frames: DataFrame, touched: DataFrame | None, *, pipeline: Pipeline) -> DataFrame:
     """The frames, and an empty one beside each that was touched: `TOUCHED` counts these."""
     parts = part_columns(pipeline.aggregates)
     whole = frames.select(*pipeline.key, *FRAME, *parts, "event_count", _count(0).alias(TOUCHED))
+    if touched is None:
+        return whole
     nothing = [F.lit(None).cast(frames.schema[part].dataType).alias(part) for part in parts]
     none, one = _count(0).alias("event_count"), _count(1).alias(TOUCHED)
     return whole.unionByName(touched.select(*pipeline.key, *FRAME, *nothing, none, one))
@@ -124,13 +127,27 @@ def _concerned(states: DataFrame, pipeline: Pipeline, *, concern: Concern) -> Da
     )
 
 
-def _recombined(frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern]) -> DataFrame:
+def _is_one_frame(concern: Concern, pipeline: Pipeline) -> bool:
+    """Whether each window of a definition is one frame."""
+    shape = concern.window.shape
+    if not isinstance(shape, Sliding | Cumulate):
+        return True
+    frame_us = grid_of(pipeline, concern.window.name).frame_us
+    return isinstance(shape, Sliding) and shape.size_us == frame_us and concern.core is None
+
+
+def _recombined(
+    frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern], is_each_alone: bool
+) -> DataFrame:
+    """Each frame given to its windows, and those of a window combined, unless each has one alone."""
     parts = part_columns(pipeline.aggregates)
     windows = F.concat(*[windows_over(concern, pipeline) for concern in concerns])
     given = frames.select(*pipeline.key, *parts, "event_count", TOUCHED, F.inline(windows))
-    combined = given.groupBy(*pipeline.key, *WINDOW, "timing", CLOSES).agg(
-        *combine_columns(pipeline.aggregates, frames.schema), (F.sum(TOUCHED) > 0).alias(TOUCHED)
-    )
+    combined = given.withColumn(TOUCHED, F.col(TOUCHED) > 0)
+    if not is_each_alone:
+        combined = given.groupBy(*pipeline.key, *WINDOW, "timing", CLOSES).agg(
+            *combine_columns(pipeline.aggregates, frames.schema), (F.sum(TOUCHED) > 0).alias(TOUCHED)
+        )
     return combined.select(*pipeline.key, *WINDOW, "timing", CLOSES, *parts, "event_count", TOUCHED)
 
 

@@ -74,7 +74,8 @@ def _accumulate(work: Work, source: Source, *, events: DataFrame, rules: Sequenc
         watermark_us=work.judged_by_us,
         by_substream=source.substream is not None,
     ).observe(accumulated, *tally_states())
-    is_used_again = source.substream is not None or bool(session_windows(work.pipeline))
+    of_sessions = [grid.of_sessions for grid in grids_of(work.pipeline)]
+    is_used_again = source.substream is not None or (any(of_sessions) and not all(of_sessions))
     states = states.persist() if is_used_again else states
     try:
         written = _write_partials(work, source, states=states)

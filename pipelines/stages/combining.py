@@ -31,19 +31,20 @@ from pipelines.combine import (
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, to_us
 from pipelines.intervals import merge as merge_intervals
+from pipelines.spec import Window
 from pipelines.stages.before import put_back, stood_before
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
-from pipelines.stages.meeting import may_overlap, standing_near
+from pipelines.stages.meeting import may_overlap, standing_near, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
-from pipelines.store.asked import days_in
+from pipelines.store.asked import are_any, days_in
 from pipelines.store.ledger import finished_stages, stages_before
 from pipelines.store.rows import are_there, from_rows
 from pipelines.store.sql import Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
-from pipelines.windows import session_windows
+from pipelines.windows import keeps_apart, session_windows
 
 DAY_US = 86_400_000_000
 MOST_RANGES = 100
@@ -102,8 +103,10 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
         if stand_already:
             small.say_written(work.tables, "frames", fence=work.run.fence("frames"))
         return 0
-    near = partials.where(within(intervals_of(days), "frame_start")).withColumn(TOUCHED, F.expr(whose))
-    frames = combine(near, work.pipeline)
+    on_days = within(intervals_of(days), "frame_start")
+    near = partials.where(on_days).withColumn(TOUCHED, F.expr(whose))
+    are_whole = _is_alone(work, "partial_frames", near=on_days, whose=whose)
+    frames = combine(near, work.pipeline, are_whole=are_whole)
     if makes_coarser:
         say_none(work)
         frames = _without_others(work, frames)
@@ -138,6 +141,8 @@ def _without_others(work: Work, frames: DataFrame) -> DataFrame:
 def combine_touched_sessions(work: Work, *, whose: str) -> int:
     """Build anew the sessions around partial ones that a predicate tells; returns how many were written."""
     windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
+    if _are_whole(work, windows, whose=whose):
+        return _take_as_they_are(work, partials, whose=whose)
     sessions = work.tables.read("sessions")
     touched = _that_changed(work, partials.where(whose))
 
@@ -161,13 +166,37 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
         partials.where(inside), stand, windows=windows, areas=around, pipeline=work.pipeline
     ).persist()
     try:
-        pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
-        on = (*work.pipeline.key, "window", "window_start", "window_end")
-        place = Place(on=on, days=days_of(rows, "window_start"))
-        return merge(work.tables, "sessions", rows=rows, place=place, fence=work.run.fence("sessions"))
+        return _write_sessions(work, rows, days=days_of(rows, "window_start"))
     finally:
         rows.unpersist()
         around.unpersist()
+
+
+def _is_alone(work: Work, table: str, *, near: str, whose: str) -> bool:
+    """Whether what a batch wrote into a table of partial states is of one source, and beside no others."""
+    is_of_one = work.run.is_first and len(work.pipeline.sources) == 1
+    return is_of_one and not are_any(work.tables, table, where=f"({near}) AND NOT ({whose})")
+
+
+def _are_whole(work: Work, windows: Sequence[Window], *, whose: str) -> bool:
+    """Whether the partial sessions of a batch are sessions, as there is nothing that they could join."""
+    if not work.run.is_first or any(keeps_apart(it.shape) for it in windows):
+        return False
+    near = touched_by(work, whose)
+    stands_any = are_any(work.tables, "sessions", where=near)
+    return not stands_any and _is_alone(work, "partial_sessions", near=near, whose=whose)
+
+
+def _take_as_they_are(work: Work, partials: DataFrame, *, whose: str) -> int:
+    is_there = f"({whose}) AND event_count > 0"
+    days = days_in(work.tables, "partial_sessions", instant="window_start", where=is_there)
+    return _write_sessions(work, partials.where(is_there), days=days)
+
+
+def _write_sessions(work: Work, rows: DataFrame, *, days: Sequence[date]) -> int:
+    pass_stage(work, "sessions", candidates=rows.where("event_count > 0"))
+    place = Place(on=(*work.pipeline.key, *PROTO), days=days)
+    return merge(work.tables, "sessions", rows=rows, place=place, fence=work.run.fence("sessions"))
 
 
 def _that_changed(work: Work, touched: DataFrame) -> DataFrame:

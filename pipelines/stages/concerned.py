@@ -194,7 +194,7 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
         of_windows = _due_or_touched(concern, touched, what="window")
         reaching.append(f"(window = {name} AND (window_start IS NULL OR {of_windows}))")
     frames = work.tables.read("frames").where(" OR ".join(reading))
-    marks = of_batch if _ask_what_was_touched(work, concerns, whose=whose) else of_batch.where(NOTHING)
+    marks = of_batch if _ask_what_was_touched(work, concerns, whose=whose) else None
     states = window_states(frames, marks, pipeline=work.pipeline, concerns=concerns)
     reach = " OR ".join(f"({it})" for it in reaching)
     if any(it.window.name in work.run.opening.changes.reshaped for it in concerns):

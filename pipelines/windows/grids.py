@@ -14,7 +14,7 @@ from typing import Literal
 from pipelines.spec.check import frame_us
 from pipelines.spec.coarser import coarser_us
 from pipelines.spec.durations import show_duration
-from pipelines.spec.model import Cumulate, Pipeline, Sliding, Window
+from pipelines.spec.model import Cumulate, Pipeline, Session, Sliding, Window
 from pipelines.windows.merging import merges
 
 ALIGNED, ARRIVAL = "aligned", "arrival"
@@ -39,6 +39,17 @@ class Grid:
     def coarser(self) -> str | None:
         """The name that the grid of its coarser frames has in the tables."""
         return None if self.coarser_us is None else f"{self.name}{COARSER}{show_duration(self.coarser_us)}"
+
+    @property
+    def bin_us(self) -> int | None:
+        """The length of the bins that its events are counted in, frames or what no gap divides; `None` where
+        each event says its own.
+        """
+        shape = self.windows[0].shape
+        if not isinstance(shape, Session):
+            return self.frame_us
+        # Of a bounded session every instant counts.
+        return shape.gap_us if shape.max_us is None else 1
 
     @property
     def by_arrival(self) -> bool:

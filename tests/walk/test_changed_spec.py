@@ -163,7 +163,7 @@ def test_a_batch_that_failed_goes_on_under_the_types_of_a_corrected_spec(place: 
     whole = '"cast(cast(fare + 0.5 AS STRING) AS INT)"'
     place.write_spec((priced[0], priced[1] % whole), total)
     failed = place.sash("run", *FIRST)
-    assert failed.code == 1 and read_ledger(place.store, "rides")[0].status == "failed"
+    assert failed.code == 2 and read_ledger(place.store, "rides")[0].status == "failed"
     place.write_spec((priced[0], priced[1] % "fare + 0.5"), total)
     assert place.sash("run", *FIRST).code == 0
     assert sorted(it["total__total"] for it in rows(place, "frames")) == [10.5, 20.5]
