@@ -7,6 +7,7 @@ stay, so that whoever reads, resumes or abandons finds them; while a batch is un
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -29,6 +30,9 @@ from pipelines.store.tables import PARTITIONED_BY, Folder
 WEEK_HOURS = 7 * 24
 OF_FRAMES = ("frames", "partial_frames")
 OF_SESSIONS = ("sessions", "partial_sessions")
+
+MARK = "sash.upkeep"
+"""The property that says whose compaction is the newest."""
 
 Returned = TypeVar("Returned")
 
@@ -57,13 +61,38 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
     if beyond is not None:
         deleted = _unless_met(lambda: small.open_table(folder, table).delete(beyond))
         let_go = int((deleted or {}).get("num_deleted_rows") or 0)
-    _unless_met(small.open_table(folder, table).optimize.compact)
+    _unless_met(lambda: _put_together(folder, table))
     opened = small.open_table(folder, table)
     # Full: also files that no commit names, which killed writers left. An unfinished batch may need them all.
     is_quiet = unfinished(read_rows(folder)) is None
     old = opened.vacuum(retention_hours=WEEK_HOURS, dry_run=False, full=True) if is_quiet else []
     opened.create_checkpoint()
     return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=len(old))
+
+
+def _put_together(folder: Folder, table: str) -> None:
+    """Put small files together, unless somebody else has begun to.
+
+    delta-rs lets two compactions of one version be committed, one after the other, and then every row is
+    there twice. What was made of a version before a change of the table's properties it refuses.
+    """
+    if not _has_several(small.open_table(folder, table)):
+        return
+    mark = uuid.uuid4().hex
+    small.open_table(folder, table).alter.set_table_properties(
+        {MARK: mark}, raise_if_not_exists=False, commit_properties=small.ONCE
+    )
+    marked = small.open_table(folder, table)
+    if marked.metadata().configuration.get(MARK) == mark:
+        marked.optimize.compact()
+
+
+def _has_several(opened: DeltaTable) -> bool:
+    """Whether some partition has more than one file."""
+    files = pa.table(opened.get_add_actions(flatten=True))
+    partitions = [name for name in files.column_names if name.startswith("partition.")]
+    told = {tuple(row.values()) for row in files.select(partitions).to_pylist()}
+    return bool(len(told) < files.num_rows)
 
 
 def _beyond(folder: Folder, table: str, *, pipeline: Pipeline) -> str | None:

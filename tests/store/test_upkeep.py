@@ -152,6 +152,33 @@ def test_a_commit_of_somebody_else_in_between_is_let_be(
     assert (kept.let_go + again.let_go, days(folder), again.after) == (3, [3, 3], 1)
 
 
+@pytest.mark.parametrize("opening", range(1, 10))
+def test_two_at_once_leave_each_row_once(
+    folder: Folder, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, opening: int
+):
+    opened: list[str] = []
+    open_table: Callable[[Folder, str], DeltaTable] = small.open_table
+    # Without retention all that either does is to put files together.
+    keeping = replace(pipeline, retention=Retention())
+
+    def met(folder: Folder, table: str) -> DeltaTable:
+        """The table as it was just before somebody else's upkeep, at one of the times that ours opens it."""
+        mine = open_table(folder, table)
+        opened.append(table)
+        if table == "frames" and opened.count(table) == opening:
+            with monkeypatch.context() as other:
+                other.setattr(small, "open_table", open_table)
+                maintain_table(folder, "frames", pipeline=keeping)
+        return mine
+
+    with monkeypatch.context() as patched:
+        patched.setattr(small, "open_table", met)
+        maintain_table(folder, "frames", pipeline=keeping)
+    assert opened.count("frames") >= 3
+    assert days(folder) == [0, 1, 2, 3, 3]
+    assert maintain_table(folder, "frames", pipeline=keeping).after == 1
+
+
 def test_compaction_keeps_the_least_and_greatest_of_what_readers_narrow_down_by(
     folder: Folder, pipeline: Pipeline
 ):
