@@ -68,7 +68,8 @@ def _merge(one: Column, other: Column) -> Column:
 
 
 def _joined(states: Column) -> Column:
-    return once(states, lambda items: F.when(F.size(items) > 0, _of_states(items)))
+    # One alone stays as it is, to the bit: another pivot would round its sums anew.
+    return once(states, lambda items: F.when(F.size(items) > 1, _of_states(items)).otherwise(F.get(items, 0)))
 
 
 def _of_states(items: Column) -> Column:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.accumulate import PROTO, changed_places
+from pipelines.aggregates import part_columns
 from pipelines.combine import (
     TOUCHED,
     Standing,
@@ -190,7 +191,9 @@ def _are_whole(work: Work, windows: Sequence[Window], *, whose: str) -> bool:
 def _take_as_they_are(work: Work, partials: DataFrame, *, whose: str) -> int:
     is_there = f"({whose}) AND event_count > 0"
     days = days_in(work.tables, "partial_sessions", instant="window_start", where=is_there)
-    return _write_sessions(work, partials.where(is_there), days=days)
+    parts = part_columns(work.pipeline.aggregates)
+    rows = partials.where(is_there).select(*work.pipeline.key, *PROTO, *parts, "event_count")
+    return _write_sessions(work, rows, days=days)
 
 
 def _write_sessions(work: Work, rows: DataFrame, *, days: Sequence[date]) -> int:
