@@ -20,23 +20,41 @@ NEAR = "_near_"
 
 
 def session_states(
-    sessions: DataFrame, touched: DataFrame, *, pipeline: Pipeline, concerns: Sequence[Concern]
+    sessions: DataFrame, touched: DataFrame | None, *, pipeline: Pipeline, concerns: Sequence[Concern]
 ) -> DataFrame:
     """The states of the sessions concerned, as `window_states` gives them.
 
     `touched` are the partial sessions of the batch, also those that are gone; of what is due nobody asks
     whether it was touched, and `TOUCHED` is false there. Beside what is due come all
     sessions of touched keys that may be corrected or published early: new bounds are news by themselves.
+    `None` where there is nothing but what is due.
     """
     end_us, window = F.unix_micros("window_end"), F.col("window")
     told = F.coalesce(*[F.when(window == it.window.name, timing(end_us, it)) for it in concerns])
     closes = F.coalesce(*[F.when(window == it.window.name, is_closing(end_us, it)) for it in concerns])
     rows = sessions.withColumns({"timing": told, CLOSES: closes}).where("timing IS NOT NULL")
+    is_due = F.col("timing") == "ON_TIME"
+    states = rows.where(is_due).withColumn(TOUCHED, F.lit(False))
+    if touched is not None:
+        open_ones = _with_touched(rows.where(~is_due), touched, pipeline=pipeline)
+        states = states.unionByName(open_ones)
+    return states.select(
+        *pipeline.key,
+        "window",
+        F.unix_micros("window_start").alias("window_start_us"),
+        F.unix_micros("window_end").alias("window_end_us"),
+        "timing",
+        CLOSES,
+        *part_columns(pipeline.aggregates),
+        "event_count",
+        TOUCHED,
+    )
+
+
+def _with_touched(open_ones: DataFrame, touched: DataFrame, *, pipeline: Pipeline) -> DataFrame:
+    """Of sessions that are not due those that close and those of touched keys, and whether they hold news."""
     near = renamed(touched, NEAR, pipeline=pipeline, beside=("event_count",))
     of_key = same_place(NEAR, (*pipeline.key, "window"))
-    # What is due publishes, whatever has touched it: of most batches that is all, and nothing is looked up.
-    is_due = F.col("timing") == "ON_TIME"
-    due, open_ones = rows.where(is_due).withColumn(TOUCHED, F.lit(False)), rows.where(~is_due)
     closing, others = open_ones.where(CLOSES), open_ones.where(~F.col(CLOSES))
     candidates = closing.unionByName(others.join(near, on=of_key, how="left_semi"))
     # What is gone from it a session does not hold any more; it may reach to where that was.
@@ -44,21 +62,7 @@ def session_states(
     holds = of_key & (inside(NEAR, "") | (is_gone & _meets(NEAR)))
     news = candidates.join(near, on=holds, how="left_semi").withColumn(TOUCHED, F.lit(True))
     no_news = candidates.join(near, on=holds, how="left_anti").withColumn(TOUCHED, F.lit(False))
-    return (
-        due.unionByName(news)
-        .unionByName(no_news)
-        .select(
-            *pipeline.key,
-            "window",
-            F.unix_micros("window_start").alias("window_start_us"),
-            F.unix_micros("window_end").alias("window_end_us"),
-            "timing",
-            CLOSES,
-            *part_columns(pipeline.aggregates),
-            "event_count",
-            TOUCHED,
-        )
-    )
+    return news.unionByName(no_news)
 
 
 def with_cut_anew(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline) -> DataFrame:

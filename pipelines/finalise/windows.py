@@ -53,8 +53,11 @@ def window_states(
         else:
             states.append(_slid(given, pipeline, concern=concern, plan=plan))
     if spread:
-        is_each_alone = touched is None and all(_is_one_frame(it, pipeline) for it in spread)
-        states.append(_recombined(given, pipeline, concerns=spread, is_each_alone=is_each_alone))
+        (first, *others) = spread
+        if touched is None and not others and _is_one_frame(first, pipeline):
+            states.append(_framed(given, pipeline, concern=first))
+        else:
+            states.append(_recombined(given, pipeline, concerns=spread))
     return all_of(states).where((F.col("timing") == "ON_TIME") | F.col(TOUCHED) | F.col(CLOSES))
 
 
@@ -132,22 +135,27 @@ def _is_one_frame(concern: Concern, pipeline: Pipeline) -> bool:
     shape = concern.window.shape
     if not isinstance(shape, Sliding | Cumulate):
         return True
-    frame_us = grid_of(pipeline, concern.window.name).frame_us
-    return isinstance(shape, Sliding) and shape.size_us == frame_us and concern.core is None
+    is_tumbling = isinstance(shape, Sliding) and shape.size_us == shape.step_us
+    return is_tumbling and shape.size_us == grid_of(pipeline, concern.window.name).frame_us
 
 
-def _recombined(
-    frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern], is_each_alone: bool
-) -> DataFrame:
-    """Each frame given to its windows, and those of a window combined, unless each has one alone."""
+def _framed(frames: DataFrame, pipeline: Pipeline, *, concern: Concern) -> DataFrame:
+    """Windows of one frame each."""
+    bounds = {START: F.unix_micros("frame_start"), END: F.unix_micros("frame_end")}
+    mine = frames.where(_is_under(concern, pipeline)).withColumns(bounds)
+    return _concerned(mine, pipeline, concern=concern)
+
+
+def _recombined(frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern]) -> DataFrame:
+    """Each frame given to its windows, and those of a window combined."""
     parts = part_columns(pipeline.aggregates)
-    windows = F.concat(*[windows_over(concern, pipeline) for concern in concerns])
+    (first, *others) = [windows_over(concern, pipeline) for concern in concerns]
+    # Of one array Spark's `concat` costs a third of the pass.
+    windows = F.concat(first, *others) if others else first
     given = frames.select(*pipeline.key, *parts, "event_count", TOUCHED, F.inline(windows))
-    combined = given.withColumn(TOUCHED, F.col(TOUCHED) > 0)
-    if not is_each_alone:
-        combined = given.groupBy(*pipeline.key, *WINDOW, "timing", CLOSES).agg(
-            *combine_columns(pipeline.aggregates, frames.schema), (F.sum(TOUCHED) > 0).alias(TOUCHED)
-        )
+    combined = given.groupBy(*pipeline.key, *WINDOW, "timing", CLOSES).agg(
+        *combine_columns(pipeline.aggregates, frames.schema), (F.sum(TOUCHED) > 0).alias(TOUCHED)
+    )
     return combined.select(*pipeline.key, *WINDOW, "timing", CLOSES, *parts, "event_count", TOUCHED)
 
 

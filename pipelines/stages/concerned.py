@@ -227,9 +227,10 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
     meets, opened = touched_by(work, whose), _may_end(concerns)
     near = standing_near(work, [it.window for it in concerns], whose=whose, opened=opened)
     which = f"{_of_windows(concerns)} AND {opened} AND ({due_or_near(concerns, near)})"
+    of_batch = work.tables.read("partial_sessions").where(whose)
     states = session_states(
         work.tables.read("sessions").where(which),
-        work.tables.read("partial_sessions").where(whose),
+        of_batch if _are_any_but_due(work, concerns, which=which) else None,
         pipeline=work.pipeline,
         concerns=concerns,
     )
@@ -238,6 +239,16 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
         stood = stood_before(work, "sessions")
         states = with_cut_anew(states, stood, pipeline=work.pipeline)
     return Concerned(states=states, reach=reach, covering=reach)
+
+
+def _are_any_but_due(work: Work, concerns: Sequence[Concern], *, which: str) -> bool:
+    """Whether of the sessions concerned one may be published early, or was due before and is open."""
+    if any(it.is_early for it in concerns):
+        return True
+    due_us = max((it.due_after_us for it in concerns if it.due_after_us is not None), default=None)
+    if due_us is None:
+        return False
+    return are_any(work.tables, "sessions", where=f"({which}) AND {not_after('window_end', due_us)}")
 
 
 def _due_or_touched(concern: Concern, touched: Sequence[Interval], *, what: str) -> str:
