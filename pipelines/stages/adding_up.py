@@ -1,8 +1,8 @@
 """The law that `windows` is what `panes` add up to, held over what a run has just published.
 
 Asked of delta-rs, so that it takes milliseconds: for each window of the run's panes, as many events have
-to stand in `windows` as its last pane tells of, none after a retract, and in discarding mode as many as all
-its panes together; and nothing may stand there for the run that no pane of it tells of.
+to stand in `windows` as its last pane tells of, under its index, none after a retract, and in discarding
+mode as many as all its panes together; and nothing may stand there for the run that no pane of it tells of.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _compared(work: Work, key: str, *, all_first: bool) -> tuple[int, int]:
     """How many windows the run has published, and how many of them are not as they should be."""
     place = f"row_number() OVER (PARTITION BY {key} ORDER BY pane_index DESC, kind)"
     last = f"""
-        SELECT {key}, kind, event_count FROM (
+        SELECT {key}, kind, event_count, pane_index FROM (
             SELECT *, {1 if all_first else place} AS _place
             FROM panes WHERE {of_run(work)} AND {_is_one_of(_looked_at(work))})
         WHERE _place = 1"""
@@ -97,16 +97,18 @@ def _compared(work: Work, key: str, *, all_first: bool) -> tuple[int, int]:
         SELECT count(*) AS differing FROM (
             SELECT {key} FROM (
                 SELECT {key}, 1 AS _told, 0 AS _is_mine, 0 AS _found,
-                    CASE WHEN kind = 'insert' AND NOT {is_summed} THEN event_count ELSE 0 END AS _wanted
+                    CASE WHEN kind = 'insert' AND NOT {is_summed} THEN event_count ELSE 0 END AS _wanted,
+                    CASE WHEN kind = 'insert' THEN pane_index ELSE 0 END AS _index
                 FROM ({last})
                 UNION ALL
-                SELECT {key}, 0, 0, 0, CASE WHEN kind = 'insert' THEN event_count ELSE -event_count END
+                SELECT {key}, 0, 0, 0, CASE WHEN kind = 'insert' THEN event_count ELSE -event_count END, 0
                 FROM panes WHERE {is_summed} AND {near}
                 UNION ALL
-                SELECT {key}, 0, CASE WHEN {is_this(work.run)} THEN 1 ELSE 0 END, event_count, 0
+                SELECT {key}, 0, CASE WHEN {is_this(work.run)} THEN 1 ELSE 0 END, event_count, 0, -pane_index
                 FROM windows WHERE {_is_one_of(_looked_at(work))} AND {stands})
             GROUP BY {key}
-            HAVING CASE WHEN max(_told) = 1 THEN sum(_wanted) <> sum(_found) ELSE max(_is_mine) = 1 END)""",
+            HAVING CASE WHEN max(_told) = 1 THEN sum(_wanted) <> sum(_found) OR sum(_index) <> 0
+                ELSE max(_is_mine) = 1 END)""",
     )
     return told, int(differing["differing"][0].as_py())
 

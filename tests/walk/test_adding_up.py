@@ -45,6 +45,12 @@ def test_windows_that_differ_from_their_panes_stop_the_run(spark: SparkSession, 
     run_stage(site, request, stage="publish")
     assert verdicts(tmp_path) == [(True, "0 of 3 windows differ")]
 
+    # As many events as it should have, but of another pane.
+    stored = DeltaTable(tmp_path / "store" / "counted" / "windows")
+    stored.update(predicate="\"user\" = 'bob'", updates={"pane_index": "pane_index + 1"})
+    with pytest.raises(RunAgain, match="1 of 3 windows differ"):
+        hold_to_panes(work)
+
 
 @pytest.mark.slow
 def test_what_was_cut_off_while_it_published_is_undone_when_it_runs_again_with_less(
