@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 from pipelines.store.ledger_rows import standing
 from pipelines.store.reader import read_ledger, table_path
 from tests.cli.conftest import Place, Ride, day
+from tests.walk.published import rows_of
 
 FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
 SECOND = ("--from", "2024-01-02", "--to", "2024-01-03")
@@ -96,6 +98,12 @@ def test_late_and_quarantined_rows_are_sent_through_again(place: Place, spark: S
     assert (late.code, late.err) == (0, "")
     assert late.out.startswith("late_events: 2 rows, of 1 batch that run again\n")
     assert totals(place)["Bern", day(1, 7)] == 2
+    tables = Path(place.store) / "rides"
+    # What the window had told of one ride is told again of two, and nothing of any other window.
+    healed = [it for it in rows_of(tables / "panes") if it["revision"] == 1 and it["window"] == "hourly"]
+    told = [(it["kind"], it["timing"], it["restated"], it["rides"]) for it in healed]
+    assert told == [("insert", "LATE", True, 2)]
+    assert rows_of(tables / "late_events") == []
     assert place.sash("replay", "late").out == "nothing to replay: late_events holds no rows\n"
 
     mended = [*RIDES[:4], ("Chur", 1.0, day(2, 1), day(2, 3))]

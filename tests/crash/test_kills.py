@@ -17,7 +17,7 @@ from pipelines.stages.site import folder_of
 from pipelines.store.ledger_rows import unfinished
 from pipelines.store.reader import read_ledger
 from tests.crash.killing import Victim, What, run_and_kill
-from tests.crash.world import BOTH, CHANGED, FIRST, SECOND_BATCH, World
+from tests.crash.world import ALONE, BOTH, CHANGED, FIRST, SECOND_BATCH, SPEC, World
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +47,7 @@ class Asked:
     change: Callable[[World], None] = as_it_was
     flags: tuple[str, ...] = ()
     stride: int = 1
+    spec: str = SPEC
 
     def run(self, spark: SparkSession, world: World) -> None:
         """The same in a session that is open."""
@@ -58,13 +59,15 @@ class Asked:
 
     def stood_before(self, spark: SparkSession, folder: Path) -> World:
         """A world in which the others have run, and something was changed."""
-        world = World.make(folder)
+        world = World.make(folder, spec=self.spec)
         for batch in self.ran:
             world.run(spark, batch)
         self.change(world)
         return world
 
 
+ALONE_AND_FIRST = Asked(batch=FIRST, ran=(), spec=ALONE, stride=2)
+"""It makes the tables too."""
 NEW = Asked(batch=SECOND_BATCH)
 RESTATED = Asked(batch=FIRST, ran=(FIRST, SECOND_BATCH), change=with_changed_rows)
 COVERING = Asked(batch=BOTH, ran=(FIRST, SECOND_BATCH), change=with_changed_rows, flags=("--replace",))
@@ -79,6 +82,7 @@ REBUILT = Asked(
 @pytest.mark.parametrize(
     ("asked", "what"),
     [
+        pytest.param(ALONE_AND_FIRST, "commit", id="the first of all, alone"),
         pytest.param(NEW, "commit", id="a new batch, at commits"),
         pytest.param(NEW, "data file", id="a new batch, at data files"),
         pytest.param(RESTATED, "commit", id="a restatement, at commits"),

@@ -1,4 +1,6 @@
-"""Two processes at once: different batches of one pipeline take turns, and two pipelines do not meet."""
+"""Two processes at once: different batches of one pipeline take turns, of the same batch the newer attempt
+takes over, and two pipelines do not meet.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from pipelines.intervals import Interval, show_instant
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
 from pipelines.store.reader import read_ledger
-from tests.crash.killing import PATIENCE_SECONDS, kill, send, wait_until
+from tests.crash.killing import PATIENCE_SECONDS, kill, send, wait_until, written
 from tests.crash.world import FIRST, SECOND_BATCH, World
 
 pytestmark = pytest.mark.slow
@@ -113,4 +115,29 @@ def test_while_one_is_at_a_batch_another_leaves_or_waits_and_a_neighbour_works(
     assert first.ends()[0] == 0
     assert waiting.ends()[0] == 0
     assert statuses(world) == [(FIRST, "published"), (SECOND_BATCH, "published")]
+    assert world.contents() == calm.contents()
+
+
+@pytest.mark.parametrize("commits", [1, 5, 10])
+def test_an_attempt_that_was_taken_over_and_wakes_up_writes_nothing(
+    spark: SparkSession, tmp_path: Path, start: Callable[..., Started], commits: int
+) -> None:
+    world = World.make(tmp_path / "world")
+    calm = world.copy(tmp_path / "calm")
+    calm.run(spark, FIRST)
+
+    older = start(world, FIRST)
+    assert wait_until(lambda: statuses(world) == [(FIRST, "running")], older.process)
+    begun = written(world.store, "commit")
+    assert wait_until(lambda: len(written(world.store, "commit") - begun) >= commits, older.process)
+    older.send(signal.SIGSTOP)
+    assert statuses(world) == [(FIRST, "running")]
+    world.run(spark, FIRST)
+    assert world.contents() == calm.contents()
+    stood = written(world.store, "commit")
+
+    older.send(signal.SIGCONT)
+    code, said = older.ends()
+    assert code == 4, said
+    assert written(world.store, "commit") == stood
     assert world.contents() == calm.contents()

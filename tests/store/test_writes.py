@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.store import small
@@ -75,3 +77,22 @@ def test_a_write_of_an_older_attempt_after_one_of_a_newer_leaves_the_table_as_it
     assert store.spark.conf.get(f"{TXN}.txnAppId", None) is None
     adds(store, frame(store, "Chur", 3), Fence("another", 1))
     assert stands(store) == [*stood, ("Chur", 3)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("writes", [merges, replaces])
+def test_a_write_that_meets_upkeep_is_done_again(store: Store, writes: Write):
+    for number, city in enumerate(("Bern", "Chur")):
+        adds(store, frame(store, city, 1), Fence(f"of {city}", number + 1))
+    path = store.path("frames")
+
+    def compacted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        DeltaTable(path).optimize.compact()
+        yield from batches
+
+    rows = frame(store, "Bern", 2)
+    meanwhile = rows.coalesce(1).mapInArrow(compacted, rows.schema)
+    writes(store, meanwhile, Fence(LANE, 1))
+    assert stands(store) == [("Bern", 2), ("Chur", 1)]
+    done = [it["operation"] for it in reversed(DeltaTable(path).history())]
+    assert done[:4] == ["CREATE TABLE", "WRITE", "WRITE", "OPTIMIZE"] and len(done) == 5

@@ -1,0 +1,92 @@
+"""Every rule of watermarks in one history on the walk: a source that was not seen yet, a device that comes
+later and behind the others, one that falls silent and one that wakes up, a time when all are silent, batches
+that run again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.generators import SECOND, Case
+from tests.oracle import Aggregate, Batch, Event, Pipeline, Source, Walk, Window
+from tests.walk import Stand, same_tables
+
+BATCH = 100
+SILENT = 200 * SECOND
+NO_VALUES = {"number": 1, "money": None, "real": None, "wild": None}
+PIPELINE = Pipeline(
+    sources=(
+        Source(name="north", max_disorder=5 * SECOND, idle_after=SILENT),
+        Source(name="south", idle_after=SILENT),
+    ),
+    aggregates=(Aggregate(name="rows", op="count"), Aggregate(name="total", op="sum", of="number")),
+    windows=(Window(name="tens", size=10 * SECOND, step=10 * SECOND, lateness=30 * SECOND),),
+)
+TOLD = [
+    # Source, device, happened, arrived, in seconds.
+    ("north", "x", 40, 50),
+    ("north", "x", 90, 95),
+    # The south is heard for the first time, and a device that is behind.
+    ("north", "x", 180, 190),
+    ("south", "a", 60, 120),
+    ("north", "y", 30, 150),
+    ("south", "a", 190, 195),
+    # `y` is silent, but not for long enough.
+    ("north", "x", 280, 290),
+    ("south", "a", 285, 290),
+    # Now it is.
+    ("north", "x", 380, 390),
+    ("south", "a", 385, 390),
+    # It wakes up behind the others: what it tells is late.
+    ("north", "y", 100, 410),
+    ("north", "x", 480, 490),
+    ("south", "a", 470, 480),
+    # From 500 to 700 nobody says a word; then one does.
+    ("south", "a", 760, 780),
+]
+FOUND = [None, 25, 25, 375, 375, 375, 475, 760]
+"""The watermark after each batch, in seconds."""
+
+
+@pytest.fixture
+def case() -> Case:
+    events = [
+        Event(
+            id=number,
+            source=source,
+            substream=device,
+            key=("k",),
+            event_us=happened * SECOND,
+            arrival_us=arrived * SECOND,
+            values=NO_VALUES,
+        )
+        for number, (source, device, happened, arrived) in enumerate(TOLD)
+    ]
+    batches = [Batch(start=it * BATCH * SECOND, end=(it + 1) * BATCH * SECOND) for it in range(len(FOUND))]
+    return Case(pipeline=PIPELINE, devices=True, events=events, batches=batches)
+
+
+def test_the_oracle_finds_what_the_rules_say(case: Case) -> None:
+    walk = Walk(pipeline=case.pipeline)
+    for batch in case.batches:
+        walk.run(batch, case.events)
+    after = [it.watermark_after for it in walk.outcomes.values()]
+    assert [None if it is None else it // SECOND for it in after] == FOUND
+
+
+@pytest.mark.slow
+def test_the_walk_keeps_all_rules_also_for_batches_that_run_again(
+    spark: SparkSession, tmp_path: Path, case: Case
+) -> None:
+    stand, walk = Stand(spark, tmp_path, case), Walk(pipeline=case.pipeline)
+    behind = [*case.events, replace(case.events[4], id=99, substream="z", event_us=20 * SECOND)]
+    again = [(case.batches[3], case.events), (case.batches[1], behind), (case.batches[-1], case.events)]
+    for batch, rows in [*[(it, case.events) for it in case.batches], *again]:
+        stand.feed(rows)
+        stand.run(batch)
+        walk.run(batch, rows)
+        same_tables(stand, walk)
