@@ -101,8 +101,8 @@ def test_late_and_quarantined_rows_are_sent_through_again(place: Place, spark: S
     tables = Path(place.store) / "rides"
     # What the window had told of one ride is told again of two, and nothing of any other window.
     healed = [it for it in rows_of(tables / "panes") if it["revision"] == 1 and it["window"] == "hourly"]
-    told = [(it["kind"], it["timing"], it["restated"], it["rides"]) for it in healed]
-    assert told == [("insert", "LATE", True, 2)]
+    told = {(it["kind"], it["timing"], it["restated"], it["rides"]) for it in healed}
+    assert told == {("retract", "LATE", True, 1), ("insert", "LATE", True, 2)} and len(healed) == 2
     assert rows_of(tables / "late_events") == []
     assert place.sash("replay", "late").out == "nothing to replay: late_events holds no rows\n"
 

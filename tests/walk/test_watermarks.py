@@ -84,8 +84,10 @@ def test_the_walk_keeps_all_rules_also_for_batches_that_run_again(
 ) -> None:
     stand, walk = Stand(spark, tmp_path, case), Walk(pipeline=case.pipeline)
     behind = [*case.events, replace(case.events[4], id=99, substream="z", event_us=20 * SECOND)]
-    again = [(case.batches[3], case.events), (case.batches[1], behind), (case.batches[-1], case.events)]
-    for batch, rows in [*[(it, case.events) for it in case.batches], *again]:
+    *in_turn, last = case.batches
+    again = [(case.batches[3], case.events), (in_turn[-1], case.events), (case.batches[1], behind)]
+    # The last knows of the device that a restatement has brought.
+    for batch, rows in [*[(it, case.events) for it in in_turn], *again, (last, behind)]:
         stand.feed(rows)
         stand.run(batch)
         walk.run(batch, rows)
