@@ -57,10 +57,9 @@ def by_walk(
             watermark_us=None if is_final or story.max_disorder else batch.watermark,
             final=is_final,
         )
-        for stage, source in (("accumulate", "main"), ("combine", None), ("finalise", None)):
+        for stage in ("accumulate", "combine", "finalise", "publish"):
             for _ in range(times):
-                run_stage(site, request, stage=stage, source=source)
-        run_stage(site, request, stage="publish")
+                run_stage(site, request, stage=stage, source="main" if stage == "accumulate" else None)
         store = folder / "store" / "story"
         published = [_told(row) for row in rows_of(store / "panes") if row["batch_end"] == batch.end]
         stands = {(it["user"], it["start"], it["end"]): it["total"] for it in rows_of(store / "windows")}
