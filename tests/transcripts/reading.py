@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,13 +31,17 @@ SHAPES = {"tumbling": set(), "sliding": {"step"}, "session": {"touching", "max"}
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Rows that arrive until an instant, the watermark after them, and the panes that they are to publish."""
+    """Rows that arrive until an instant, the watermark after them, and the panes that they are to publish.
+
+    `really`: what is published in truth, where a bad story claims other `panes`.
+    """
 
     start: int
     end: int
     events: tuple[Event, ...]
     watermark: int
     panes: tuple[Told, ...]
+    really: tuple[Told, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,13 +70,16 @@ def read(story: Mapping) -> Transcript:
     only(story, {"title", "window", "batches", "windows", "max_disorder"})
     batches, start = [], 0
     for told in story["batches"]:
-        only(told, {"until", "rows", "watermark", "panes"})
+        only(told, {"until", "rows", "watermark", "panes", "really"})
         end = told["until"] * MINUTE
         assert start < end, f"{story['title']}: batches follow one another"
         events = tuple(_event(row, arrival=end - 1) for row in told["rows"])
         watermark = LATEST if told["watermark"] == "final" else told["watermark"] * MINUTE
-        panes = tuple(sorted((pane_of(text) for text in told["panes"]), key=str))
-        batches.append(Batch(start=start, end=end, events=events, watermark=watermark, panes=panes))
+        panes = _panes(told["panes"])
+        really = _panes(told["really"]) if "really" in told else None
+        batches.append(
+            Batch(start=start, end=end, events=events, watermark=watermark, panes=panes, really=really)
+        )
         start = end
     stands = dict(map(_window, story["windows"])) if "windows" in story else None
     return Transcript(
@@ -133,6 +140,10 @@ def by_oracle(story: Transcript) -> Iterator[tuple[Batch, list[Told], Standing]]
         before = after
         stands = {key[1:]: total for it in publishers for key, (total, _) in it.standing().items()}
         yield batch, sorted((told(row) for row in rows), key=str), stands
+
+
+def _panes(texts: Iterable[str]) -> tuple[Told, ...]:
+    return tuple(sorted(map(pane_of, texts), key=str))
 
 
 def _event(row: Mapping[str, int], *, arrival: int) -> Event:

@@ -27,6 +27,7 @@ def test_a_story_is_read() -> None:
     [
         ("title: A story", "title: A story\nwhy: because", "unknown: why"),
         ("until: 20", "until: 20, final: true", "unknown: final"),
+        ("panes: [", "really: [ann], panes: [", "no pane: 'ann'"),
         ("tumbling: 10 min", "tumbling: 10 min, offset: 1 min", "unknown: offset"),
         ("tumbling: 10 min", "tumbling: 10 min, touching: split", "unknown: touching"),
         ("tumbling: 10 min", "sliding: 10 min, step: 5 min, max: 1 h", "unknown: max"),

@@ -64,6 +64,7 @@ def test_there_are_enough_of_them_and_none_is_told_twice() -> None:
     assert len(GOOD) >= 40
     assert len({story.title for story in GOOD}) == len(GOOD)
     assert set(TWICE) <= {story.title for story in GOOD}
+    assert all(batch.really is None for story in GOOD for batch in story.batches)
 
 
 @pytest.mark.parametrize("story", GOOD, ids=title)
@@ -89,7 +90,11 @@ def test_one_row_a_batch_leaves_the_same_windows(story: Transcript) -> None:
 
 @pytest.mark.parametrize("story", transcripts("bad"), ids=title)
 def test_a_claim_that_is_wrong_is_found_to_be(story: Transcript) -> None:
-    assert any(published != list(batch.panes) for batch, published, _ in by_oracle(story))
+    *right, wrong = story.batches
+    *before, last = [tuple(published) for _, published, _ in by_oracle(story)]
+    assert before == [batch.panes for batch in right]
+    assert last == wrong.really != wrong.panes
+    assert all(batch.really is None for batch in right)
 
 
 @pytest.mark.slow
