@@ -49,6 +49,7 @@ def panes() -> dict[int, list[Told]]:
         pane = PANE.fullmatch(line)
         if pane:
             kind, timing, index, total, final = pane.groups()
-            told = ("ann", 0, 10 * MINUTE, timing, int(index), kind, int(total), final == "yes")
+            flags = (final == "yes", int(index) == 0, False)
+            told = ("ann", 0, 10 * MINUTE, timing, int(index), kind, int(total), *flags)
             found.setdefault(until, []).append(told)
     return found

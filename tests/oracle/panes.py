@@ -26,6 +26,7 @@ class Pane:
     kind: str
     timing: str
     pane_index: int
+    is_first: bool
     is_final: bool
     restated: bool
     batch: Batch
@@ -67,6 +68,7 @@ def publish(
             kind="insert",
             timing=timing,
             pane_index=before[-1].pane_index + 1 if before else 0,
+            is_first=not before,
             is_final=is_closed(place[2], window, moment.after),
             restated=moment.restated,
             batch=moment.batch,

@@ -70,7 +70,9 @@ class Row(NamedTuple):
     kind: str
     timing: str
     pane_index: int
+    is_first: bool
     is_final: bool
+    restated: bool = False
 
 
 class Loss(NamedTuple):
@@ -133,7 +135,7 @@ class Publisher:
                 for old in [it for it in self.windows if it.is_gone and shares(it, window)]:
                     row = self._row(old, "retract", timing, index=0, events=old.last_events, after=after)
                     closes = self.definition.is_closed(window.bounds[1], after)
-                    published.append(row._replace(is_final=closes))
+                    published.append(row._replace(is_first=True, is_final=closes))
                     self.windows.remove(old)
             published += self._publish(window, timing, end=end, after=after)
         return published
@@ -250,6 +252,7 @@ class Publisher:
             kind=kind,
             timing=timing,
             pane_index=index,
+            is_first=window.index is None,
             is_final=self.definition.is_closed(window.bounds[1], after),
         )
 

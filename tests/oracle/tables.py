@@ -80,7 +80,7 @@ def watermarks(walk: Walk, key: tuple[str, ...]) -> list[Row]:
 def panes(walk: Walk, key: tuple[str, ...]) -> list[Row]:
     rows = []
     for pane in walk.panes:
-        flags = {"is_first": pane.pane_index == 0, "is_final": pane.is_final, "restated": pane.restated}
+        flags = {"is_first": pane.is_first, "is_final": pane.is_final, "restated": pane.restated}
         rows.append({**published(walk, key, pane), "kind": pane.kind, **flags})
     return rows
 

@@ -67,5 +67,6 @@ def by_walk(
 
 
 def _told(row: dict) -> Told:
-    said = (row["timing"], row["pane_index"], row["kind"], row["total"], row["is_final"])
-    return (row["user"], row["start"], row["end"], *said)
+    said = (row["timing"], row["pane_index"], row["kind"], row["total"])
+    flags = (row["is_final"], row["is_first"], row["restated"])
+    return (row["user"], row["start"], row["end"], *said, *flags)

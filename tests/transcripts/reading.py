@@ -22,8 +22,11 @@ PANE = re.compile(
     r"(?P<index>\d+): (?P<retract>not )?(?P<total>-?\d+|nothing)(?P<final>, final)?"
 )
 WINDOW = re.compile(r"(?P<key>\w+) (?:\[(?P<start>-?\d+), (?P<end>-?\d+)\)|(?P<ever>ever)): (?P<total>-?\d+)")
-Told = tuple[str, int, int, str, int, str, int | None, bool]
-"""Of a pane: key, bounds, timing, index, kind, total, whether it is final."""
+Told = tuple[str, int, int, str, int, str, int | None, bool, bool, bool]
+"""Of a pane: key, bounds, timing, index, kind, total, whether it is final, first, restated.
+
+The index says whether it is first. None is restated.
+"""
 Standing = dict[tuple[str, int, int], int | None]
 SHAPES = {"tumbling": set(), "sliding": {"step"}, "session": {"touching", "max"}, "global": set()}
 """What may stand beside the shape of a window."""
@@ -112,12 +115,15 @@ def pane_of(text: str) -> Told:
         kind,
         total,
         bool(found["final"]),
+        int(found["index"]) == 0,
+        False,
     )
 
 
 def told(row: Row) -> Told:
     """What a row of panes says, as sentences say it."""
-    return (row.key, row.start, row.end, row.timing, row.pane_index, row.kind, row.total, row.is_final)
+    flags = (row.is_final, row.is_first, row.restated)
+    return (row.key, row.start, row.end, row.timing, row.pane_index, row.kind, row.total, *flags)
 
 
 def by_oracle(story: Transcript) -> Iterator[tuple[Batch, list[Told], Standing]]:
