@@ -21,6 +21,7 @@ class Burst:
     gap_us: int
     is_full: Callable[[Sequence[Proto], Proto], bool]
     """Whether a session has no room for the next interval."""
+    touching: str = "merge"
 
     def assign(self, event: Mapping[str, object]) -> list[tuple[int, int]]:
         at_us = int(str(event["event_us"]))
@@ -50,8 +51,14 @@ def at_most(events: int, gap_us: int) -> Burst:
     return Burst(gap_us, is_full)
 
 
+def apart(gap_us: int) -> Burst:
+    """Sessions as `touching: split` has them: one that begins exactly where another ends is not merged."""
+    return Burst(gap_us, lambda session, interval: interval.start_us >= session[-1].end_us, touching="split")
+
+
 BOUNDED = bounded(10 * SECOND, 25 * SECOND)
 AT_MOST_THREE = at_most(3, 10 * SECOND)
+APART = apart(10 * SECOND)
 LOSING = type("Losing", (), {"assign": lambda self, event: [], "merge": lambda self, held: []})()
 
 

@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.intervals import LATEST_US
-from pipelines.spec.model import Sliding
-from pipelines.windows import starts_of, windows_kept, windows_missed
+from pipelines.spec.model import Cumulate, Custom, PerElement, Session, Shape, Sliding, Unaligned, Window
+from pipelines.windows import held_kept, held_missed, starts_of, windows_kept, windows_missed
 
 #   size 20, step 10             instant -> starts of the windows that hold it
 SLIDING = Sliding(size_us=20, step_us=10)
@@ -64,3 +64,41 @@ def test_an_instant_between_windows_misses_none_and_keeps_none(
         windows_kept(at, SPARSE, allowed_lateness_us=0, watermark_us=watermark).alias("kept"),
     ).collect()
     assert [(row.missed, row.kept) for row in found] == [(0, 0)]
+
+
+#   [0, 20) with a lateness of 5 closes at 25, and a tick later where an event at 20 may still join
+AT_THE_END = {None: 0, 19: 0, 20: 0, 24: 0, 25: 1, 26: 1, 27: 1, LATEST_US - 1: 1, LATEST_US: 1}
+A_TICK_LATER = {**AT_THE_END, 25: 0}
+
+
+@pytest.mark.parametrize(
+    ("shape", "table"),
+    [
+        (Session(gap_us=20), A_TICK_LATER),
+        (Session(gap_us=20, max_us=50), A_TICK_LATER),
+        (Session(gap_us=20, touching="split"), AT_THE_END),
+        (Session(gap_us=20, touching="split", max_us=50), AT_THE_END),
+        (Custom(attribute="tests.windows.bursts:AT_MOST_THREE"), A_TICK_LATER),
+        (Custom(attribute="tests.windows.bursts:APART"), AT_THE_END),
+        (Custom(attribute="tests.windows.bursts:NONE_TO_TWO"), AT_THE_END),
+        (PerElement(column="length"), AT_THE_END),
+        (Unaligned(size_us=20), AT_THE_END),
+        (Cumulate(size_us=20, step_us=10), AT_THE_END),
+    ],
+    ids=str,
+)
+def test_a_window_closes_at_its_end_and_lateness_or_a_tick_later_where_one_that_touches_it_merges(
+    spark: SparkSession, shape: Shape, table: dict[int | None, int]
+) -> None:
+    window = Window(name="it", shape=shape, allowed_lateness_us=5)
+    held = F.array(F.struct(F.lit(0).alias("start_us"), F.lit(20).alias("end_us")))
+    (found,) = (
+        spark.range(1)
+        .select(
+            F.array([held_missed(held, window, watermark_us=it) for it in table]).alias("missed"),
+            F.array([F.size(held_kept(held, window, watermark_us=it)) for it in table]).alias("kept"),
+        )
+        .collect()
+    )
+    assert dict(zip(table, found.missed, strict=True)) == table
+    assert found.kept == [1 - missed for missed in table.values()]
