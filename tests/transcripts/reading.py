@@ -22,6 +22,7 @@ PANE = re.compile(
     r"(?P<index>\d+): (?P<retract>not )?(?P<total>-?\d+|nothing)(?P<final>, final)?"
 )
 WINDOW = re.compile(r"(?P<key>\w+) (?:\[(?P<start>-?\d+), (?P<end>-?\d+)\)|(?P<ever>ever)): (?P<total>-?\d+)")
+TICK = re.compile(r"a tick (?P<side>before|after) (?P<minute>-?\d+)")
 Told = tuple[str, int, int, str, int, str, int | None, bool, bool, bool]
 """Of a pane: key, bounds, timing, index, kind, total, whether it is final, first, restated.
 
@@ -77,7 +78,7 @@ def read(story: Mapping) -> Transcript:
         end = told["until"] * MINUTE
         assert start < end, f"{story['title']}: batches follow one another"
         events = tuple(_event(row, arrival=end - 1) for row in told["rows"])
-        watermark = LATEST if told["watermark"] == "final" else told["watermark"] * MINUTE
+        watermark = _watermark(told["watermark"])
         panes = _panes(told["panes"])
         really = _panes(told["really"]) if "really" in told else None
         batches.append(
@@ -156,6 +157,16 @@ def _event(row: Mapping[str, int], *, arrival: int) -> Event:
     ((place, number),) = row.items()
     key, minute = place.split(" ")
     return Event(number, key, int(minute) * MINUTE, arrival)
+
+
+def _watermark(told: int | str) -> int:
+    if told == "final":
+        return LATEST
+    if isinstance(told, int):
+        return told * MINUTE
+    found = TICK.fullmatch(told)
+    assert found, f"no watermark: {told!r}"
+    return int(found["minute"]) * MINUTE + (1 if found["side"] == "after" else -1)
 
 
 def _bounds(found: re.Match[str]) -> tuple[int, int]:

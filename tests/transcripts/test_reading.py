@@ -22,6 +22,12 @@ def test_a_story_is_read() -> None:
     assert story.windows == {("ann", 0, 600_000_000): 1}
 
 
+def test_a_tick_is_a_microsecond() -> None:
+    told = [STORY.replace("watermark: 12", f"watermark: a tick {side} 12") for side in ("before", "after")]
+    watermarks = [read(yaml.safe_load(it)).batches[0].watermark for it in told]
+    assert watermarks == [719_999_999, 720_000_001]
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "told"),
     [
@@ -36,6 +42,7 @@ def test_a_story_is_read() -> None:
         ("{rows: 2}", "each hour", "no trigger: 'each hour'"),
         ("ON_TIME 0", "IN_TIME 0", "no pane"),
         ("10): 1", "10) 1", "no window"),
+        ("watermark: 12", "watermark: 2 ticks after 12", "no watermark: '2 ticks after 12'"),
     ],
 )
 def test_what_is_unknown_is_refused(right: str, wrong: str, told: str) -> None:
