@@ -42,6 +42,16 @@ def reversed_in_batches(story: Transcript) -> Transcript:
     return replace(story, batches=tuple(replace(it, events=it.events[::-1]) for it in story.batches))
 
 
+OTHERWISE_IN_REVERSE = [story for story in GOOD if reversed_in_batches(story) != story]
+"""Those where a batch has two rows or more: of the others the reversed input is the input."""
+
+
+def has_rows_of_one_key_in_a_batch(story: Transcript) -> bool:
+    """Whether the order of rows could make a difference to a window."""
+    keys = [[event.key for event in batch.events] for batch in story.batches]
+    return any(len(set(it)) < len(it) for it in keys)
+
+
 def row_by_row(batch: Batch) -> list[Batch]:
     """A batch cut into one for each row; the watermark comes with the last."""
     count = max(1, len(batch.events))
@@ -64,6 +74,7 @@ def test_there_are_enough_of_them_and_none_is_told_twice() -> None:
     assert len(GOOD) >= 40
     assert len({story.title for story in GOOD}) == len(GOOD)
     assert set(TWICE) <= {story.title for story in GOOD}
+    assert sum(map(has_rows_of_one_key_in_a_batch, GOOD)) >= 30
     assert all(batch.really is None for story in GOOD for batch in story.batches)
 
 
@@ -75,7 +86,7 @@ def test_the_plain_loops_tell_the_story(story: Transcript) -> None:
     assert story.windows is None or told[-1][2] == story.windows
 
 
-@pytest.mark.parametrize("story", GOOD, ids=title)
+@pytest.mark.parametrize("story", OTHERWISE_IN_REVERSE, ids=title)
 def test_the_order_of_rows_in_a_batch_makes_no_difference(story: Transcript) -> None:
     told = list(by_oracle(reversed_in_batches(story)))
     assert [(panes, stands) for _, panes, stands in told] == [it[1:] for it in by_oracle(story)]
@@ -107,7 +118,7 @@ def test_the_walk_tells_the_story(story: Transcript, spark: SparkSession, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("story", GOOD, ids=title)
+@pytest.mark.parametrize("story", OTHERWISE_IN_REVERSE, ids=title)
 def test_the_walk_tells_the_story_whatever_the_order_of_rows(
     story: Transcript, spark: SparkSession, tmp_path: Path
 ) -> None:
