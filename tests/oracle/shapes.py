@@ -14,9 +14,9 @@ def tumbled(instant: int, size: int, shift: int = 0) -> list[Bounds]:
     return [(start, start + size)]
 
 
-def slid(instant: int, size: int, step: int) -> list[Bounds]:
-    """All windows of that size that start at a multiple of the step and hold the instant."""
-    start = instant // step * step
+def slid(instant: int, size: int, step: int, *, shift: int = 0) -> list[Bounds]:
+    """All windows of that size that start at a multiple of the step, shifted, and hold the instant."""
+    start = shift + (instant - shift) // step * step
     held = []
     while instant < start + size:
         held.append((start, start + size))

@@ -12,7 +12,7 @@ import yaml
 
 from pipelines.intervals import EARLIEST_US
 from tests.oracle.publishing import LATEST, Definition, Event, Publisher, Row, Trigger
-from tests.oracle.shapes import sessions, slid, tumbled
+from tests.oracle.shapes import Bounds, counted_sessions, cumulated, sessions, slid, tumbled
 
 FOLDER = Path(__file__).parent
 MINUTE = 60_000_000
@@ -22,6 +22,7 @@ PANE = re.compile(
     r"(?P<index>\d+): (?P<retract>not )?(?P<total>-?\d+|nothing)(?P<final>, final)?"
 )
 WINDOW = re.compile(r"(?P<key>\w+) (?:\[(?P<start>-?\d+), (?P<end>-?\d+)\)|(?P<ever>ever)): (?P<total>-?\d+)")
+SIZES = {"tumbling", "sliding", "cumulate", "step", "offset"}
 TICK = re.compile(r"a tick (?P<side>before|after) (?P<minute>-?\d+)")
 Told = tuple[str, int, int, str, int, str, int | None, bool, bool, bool]
 """Of a pane: key, bounds, timing, index, kind, total, whether it is final, first, restated.
@@ -29,7 +30,14 @@ Told = tuple[str, int, int, str, int, str, int | None, bool, bool, bool]
 The index says whether it is first. None is restated.
 """
 Standing = dict[tuple[str, int, int], int | None]
-SHAPES = {"tumbling": set(), "sliding": {"step"}, "session": {"touching", "max"}, "global": set()}
+SHAPES = {
+    "tumbling": {"offset"},
+    "sliding": {"step", "offset"},
+    "cumulate": {"step"},
+    "session": {"touching", "max"},
+    "global": set(),
+    "custom": set(),
+}
 """What may stand beside the shape of a window."""
 
 
@@ -184,10 +192,13 @@ def _window(text: str) -> tuple[tuple[str, int, int], int]:
 def _definition(window: Mapping) -> Definition:
     panes = window.get("panes", {})
     (shape,) = window.keys() & SHAPES.keys()
-    only(window, {shape, "allowed_lateness", "panes"} | SHAPES[shape])
+    only(window, {shape, "allowed_lateness", "panes", "time"} | SHAPES[shape])
     only(panes, {"early", "late", "mode"})
+    time = window.get("time", "event")
+    assert time in ("event", "arrival"), f"no time: {time!r}"
     rules = {
         "name": "it",
+        "by_arrival": time == "arrival",
         "lateness": microseconds(window.get("allowed_lateness", "0 min")),
         "early": _trigger(panes.get("early", "none")),
         "late": _trigger(panes.get("late", "each batch")),
@@ -198,17 +209,32 @@ def _definition(window: Mapping) -> Definition:
         longest = microseconds(window["max"]) if "max" in window else None
         of = partial(sessions, gap=gap, splits=touching == "split", longest=longest)
         return Definition(sessions_of=of, gap=gap, touching=touching, **rules)
+    if window.get("custom") == "tests.windows.bursts:AT_MOST_TWO":
+        gap = 10 * MINUTE
+        of = partial(counted_sessions, gap=gap, most=2)
+        return Definition(sessions_of=of, gap=gap, touching="merge", **rules)
     return Definition(windows_of=_windows_of(window), **rules)
 
 
-def _windows_of(window: Mapping) -> Callable[[Event], list[tuple[int, int]]]:
+def _windows_of(window: Mapping) -> Callable[[Event], list[Bounds]]:
+    of = {name: microseconds(window[name]) for name in SIZES & window.keys()}
     if "global" in window:
         return lambda _: [(EARLIEST_US, LATEST)]
+    if "custom" in window:
+        assert window["custom"] == "tests.windows.bursts:NONE_TO_TWO_LONG_ONES"
+        return _none_to_two
     if "sliding" in window:
-        return lambda event: slid(
-            event.event_us, size=microseconds(window["sliding"]), step=microseconds(window["step"])
-        )
-    return lambda event: tumbled(event.event_us, size=microseconds(window["tumbling"]))
+        size, step, shift = of["sliding"], of["step"], of.get("offset", 0)
+        return lambda event: slid(event.event_us, size=size, step=step, shift=shift)
+    if "cumulate" in window:
+        return lambda event: cumulated(event.event_us, size=of["cumulate"], step=of["step"])
+    return lambda event: tumbled(event.event_us, size=of["tumbling"], shift=of.get("offset", 0))
+
+
+def _none_to_two(event: Event) -> list[Bounds]:
+    """No window, one or two, as the number says by its remainder, of twenty and of thirty minutes."""
+    ((start, _),) = tumbled(event.event_us, size=10 * MINUTE)
+    return [(start, start + minutes * MINUTE) for minutes in (20, 30)[: event.number % 3]]
 
 
 def _trigger(told: object) -> Trigger:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pipelines.windows import Proto
 
 SECOND = 1_000_000
+MINUTE = 60 * SECOND
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def apart(gap_us: int) -> Burst:
 
 BOUNDED = bounded(10 * SECOND, 25 * SECOND)
 AT_MOST_THREE = at_most(3, 10 * SECOND)
+AT_MOST_TWO = at_most(2, 10 * MINUTE)
 APART = apart(10 * SECOND)
 LOSING = type("Losing", (), {"assign": lambda self, event: [], "merge": lambda self, held: []})()
 
@@ -91,3 +93,4 @@ class ByRemainder:
 
 
 NONE_TO_TWO = ByRemainder("number", 20 * SECOND)
+NONE_TO_TWO_LONG_ONES = ByRemainder("number", 10 * MINUTE)
