@@ -106,7 +106,7 @@ class Story:
         found = [
             _row(it)
             for it in rows_of(self.store / "panes")
-            if it["batch_end"] == batch.end_us and it["revision"] == revision and not it["restated"]
+            if it["batch_end"] == batch.end_us and it["revision"] == revision
         ]
         return sorted(found, key=str), sorted(wanted, key=str)
 
