@@ -23,6 +23,12 @@ PANE = re.compile(
 )
 WINDOW = re.compile(r"(?P<key>\w+) (?:\[(?P<start>-?\d+), (?P<end>-?\d+)\)|(?P<ever>ever)): (?P<total>-?\d+)")
 SIZES = {"tumbling", "sliding", "cumulate", "step", "offset"}
+BURST = 10 * MINUTE
+BURSTS = {
+    "tests.windows.bursts:AT_MOST_TWO": ("merge", partial(counted_sessions, most=2)),
+    "tests.windows.bursts:APART": ("split", partial(sessions, splits=True)),
+}
+"""Window functions that merge, of that gap: whether two that touch may, and the same in plain loops."""
 TICK = re.compile(r"a tick (?P<side>before|after) (?P<minute>-?\d+)")
 Told = tuple[str, int, int, str, int, str, int | None, bool, bool, bool]
 """Of a pane: key, bounds, timing, index, kind, total, whether it is final, first, restated.
@@ -209,10 +215,9 @@ def _definition(window: Mapping) -> Definition:
         longest = microseconds(window["max"]) if "max" in window else None
         of = partial(sessions, gap=gap, splits=touching == "split", longest=longest)
         return Definition(sessions_of=of, gap=gap, touching=touching, **rules)
-    if window.get("custom") == "tests.windows.bursts:AT_MOST_TWO":
-        gap = 10 * MINUTE
-        of = partial(counted_sessions, gap=gap, most=2)
-        return Definition(sessions_of=of, gap=gap, touching="merge", **rules)
+    if window.get("custom") in BURSTS:
+        touching, of = BURSTS[window["custom"]]
+        return Definition(sessions_of=partial(of, gap=BURST), gap=BURST, touching=touching, **rules)
     return Definition(windows_of=_windows_of(window), **rules)
 
 
