@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.intervals import EARLIEST_US as EARLIEST
+from tests.transcripts.in_rooms import by_rooms
 from tests.transcripts.on_delta import by_walk
 from tests.transcripts.reading import Batch, Transcript, by_oracle, transcripts
 
@@ -115,6 +116,15 @@ def test_the_walk_tells_the_story(story: Transcript, spark: SparkSession, tmp_pa
     for batch, published, _ in told:
         assert published == list(batch.panes), f"until minute {batch.end // 60_000_000}"
     assert story.windows is None or told[-1][2] == story.windows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("story", GOOD, ids=title)
+def test_the_rooms_tell_the_story_with_rows_in_memory(
+    story: Transcript, spark: SparkSession, tmp_path: Path
+) -> None:
+    for batch, published in by_rooms(story, spark, folder=tmp_path):
+        assert published == list(batch.panes), f"until minute {batch.end // 60_000_000}"
 
 
 @pytest.mark.slow
