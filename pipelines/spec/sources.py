@@ -13,7 +13,7 @@ from pipelines.spec.yaml import Located
 
 TEXT_FORMATS = ("csv", "json")
 WITHOUT_PATH = ("kafka", "jdbc")
-NAME = "[a-z][a-z0-9_]*"
+NAME = "a name of lower-case letters, digits and _, without a digit at its beginning"
 NAMED = "allowed is a mapping of names to sources"
 
 
