@@ -34,7 +34,12 @@ def clone_tables(store: Store, clones: Store) -> None:
                 small.location(clones, table),
                 opened.to_pyarrow_table(),
                 partition_by=list(PARTITIONED_BY[table]),
-                configuration=opened.metadata().configuration,
+                # Of our own properties delta-rs knows none here, and what they say is not about rows.
+                configuration={
+                    name: value
+                    for name, value in opened.metadata().configuration.items()
+                    if name.startswith("delta.")
+                },
             )
         else:
             there, here = quote(store.path(table)), quote(clones.path(table))

@@ -153,6 +153,8 @@ def test_upkeep_leaves_every_row_and_fewer_files(place: Place, spark: SparkSessi
     counts = {line.split()[0]: [int(it) for it in line.split()[1:]] for line in said.out.splitlines()[2:]}
     files, after, let_go, _ = counts["partial_frames"]
     assert after < files and let_go == 0
+    planned = place.sash("plan", *SECOND, "--replace")
+    assert (planned.code, planned.err) == (0, "")
     assert place.sash("run", *SECOND, "--replace").code == 0
     assert contents(place)["windows"] == before["windows"]
 
