@@ -14,6 +14,7 @@ from pipelines.cli.steps import STAGES
 from pipelines.errors import CorrectTheCall
 
 FORMATS = ("table", "csv", "json")
+REPLAYED = ("late", "quarantine")
 
 
 class Arguments(argparse.Namespace):
@@ -28,6 +29,7 @@ class Arguments(argparse.Namespace):
     source: str | None
     table: str
     what: str
+    replay: str | None
     since: str | None
     until: str | None
     every: str | None
@@ -97,10 +99,7 @@ def _add_command(commands: argparse._SubParsersAction[Parser], name: str, *, pag
 def _add_options(command: Parser, name: str) -> None:
     match name:
         case "run":
-            _add_batch(command, required=False)
-            command.add_argument(
-                "--every", metavar="DURATION", help="cut the interval into consecutive batches of this length"
-            )
+            _add_every(command)
             _add_flags(command)
         case "stage":
             command.add_argument("stage", metavar="STAGE", choices=STAGES, help=", ".join(STAGES))
@@ -108,15 +107,13 @@ def _add_options(command: Parser, name: str) -> None:
             _add_batch(command, required=True)
             _add_flags(command)
         case "plan":
-            _add_batch(command, required=False)
+            _add_every(command)
             _add_flags(command)
-            command.set_defaults(every=None)
-            command.add_argument("--format", choices=("text", "json"), default="text", help="text or json")
+            _add_options_of_a_plan(command)
         case "abandon":
             _add_batch(command, required=True)
         case "replay":
-            kinds = ("late", "quarantine")
-            command.add_argument("what", metavar="WHAT", choices=kinds, help=", ".join(kinds))
+            command.add_argument("what", metavar="WHAT", choices=REPLAYED, help=", ".join(REPLAYED))
             _add_batch(command, required=False)
             _add_wait(command)
         case "follow":
@@ -143,6 +140,23 @@ def _add_choice_of_rows(command: Parser) -> None:
         "--limit", metavar="N", type=_whole, help="at most N rows; 20 where --format is table"
     )
     command.add_argument("--format", choices=FORMATS, default="table", help="table, csv or json lines")
+
+
+def _add_every(command: Parser) -> None:
+    _add_batch(command, required=False)
+    command.add_argument(
+        "--every", metavar="DURATION", help="cut the interval into consecutive batches of this length"
+    )
+
+
+def _add_options_of_a_plan(command: Parser) -> None:
+    command.add_argument(
+        "--replay",
+        metavar="WHAT",
+        choices=REPLAYED,
+        help="what `sash replay` of late or quarantine would do; --from and --to leave batches out",
+    )
+    command.add_argument("--format", choices=("text", "json"), default="text", help="text or json")
 
 
 def _add_batch(command: Parser, *, required: bool) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_quiet, await_turn, batches_of, refuse_rebuild_without_bounds
 from pipelines.cli.place import pipeline_of, store_of
+from pipelines.cli.replay import replayed
 from pipelines.cli.run import gone_on_with, requests_of
 from pipelines.cli.session import session_of
 from pipelines.cli.written import Value, indented, instant, table
-from pipelines.stages import Site
-from pipelines.stages.planning import Plan, plan_batch
+from pipelines.errors import CorrectTheCall
+from pipelines.spec import Pipeline
+from pipelines.stages import Request, Site
+from pipelines.stages.planning import Plan, plan_batches
 
 FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
+FILES = ("table", "files replaced", "bytes", "files written", "bytes")
 KINDS = {
     "new": "a new batch",
     "older": "older than the newest, and never run: a restatement",
@@ -25,19 +31,39 @@ KINDS = {
 
 
 def plan(arguments: Arguments) -> None:
-    """Print what the run would do."""
+    """Print what the run would do, batch after batch."""
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
-    (request,) = requests_of(arguments, batches_of(arguments, pipeline, store=store))
-    if arguments.since is None:
-        request = gone_on_with(pipeline, store, request=request)
+    requests = _asked(arguments, pipeline, store=store)
+    if not requests:
+        return
+    first = requests[0]
     if arguments.rebuild:
         refuse_rebuild_without_bounds(arguments)
         await_quiet(pipeline, store, wait=arguments.wait)
     else:
-        await_turn(pipeline, store, batch=request.batch, replace=request.replace, wait=arguments.wait)
-    planned = plan_batch(Site(session_of(arguments), store, pipeline), request, anew=arguments.rebuild)
-    print(_as_json(planned) if arguments.format == "json" else _as_text(pipeline.name, planned))
+        await_turn(pipeline, store, batch=first.batch, replace=first.replace, wait=arguments.wait)
+    site = Site(session_of(arguments), store, pipeline)
+    for planned in plan_batches(site, requests, anew=arguments.rebuild):
+        told = _as_json(planned) if arguments.format == "json" else _as_text(pipeline.name, planned)
+        print(told, end="\n" if arguments.format == "json" or len(requests) == 1 else "\n\n", flush=True)
+
+
+def _asked(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Sequence[Request]:
+    if arguments.replay is not None:
+        for name in ("every", "watermark", "final", "replace", "ignore_lateness", "rebuild"):
+            if getattr(arguments, name):
+                raise CorrectTheCall(f"--{name.replace('_', '-')} says nothing of a replay: leave it out")
+        return replayed(arguments, pipeline, store=store, what=arguments.replay, say=_say)
+    requests = requests_of(arguments, batches_of(arguments, pipeline, store=store))
+    if arguments.since is None:
+        return [gone_on_with(pipeline, store, request=request) for request in requests]
+    return requests
+
+
+def _say(line: str) -> None:
+    """Beside the plan, which a machine may read."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def _as_json(planned: Plan) -> str:
@@ -65,6 +91,9 @@ def _as_text(name: str, planned: Plan) -> str:
         if what in counts
     ]
     sections.append(f"It would write or replace rows of\n{indented(table(('table', 'rows'), replaced))}")
+    files: list[list[Value]] = [list(asdict(one).values()) for one in planned.rewritten]
+    told = indented(table(FILES, files)) if files else "  no files"
+    sections.append(f"Of their files it would replace and write\n{told}")
     published: list[list[Value]] = [
         [one.window, one.timing, one.kind, one.panes] for one in planned.published
     ]

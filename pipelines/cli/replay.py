@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import interval_of
@@ -30,8 +30,18 @@ def replay(arguments: Arguments) -> None:
     """Run the batches that have such rows again, and sum up."""
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
-    inside = interval_of(arguments)
-    table = TABLES[arguments.what]
+    requests = replayed(arguments, pipeline, store=store, what=arguments.what, say=_say)
+    if requests:
+        carry_out(arguments, pipeline, store=store, requests=requests)
+
+
+def replayed(
+    arguments: Arguments, pipeline: Pipeline, *, store: str, what: str, say: Callable[[str], None]
+) -> list[Request]:
+    """What is asked of the batches that have such rows, in their order, and of those that count more; `say`
+    tells what was found.
+    """
+    inside, table = interval_of(arguments), TABLES[what]
     found = rows_by_batch(store, pipeline.name, table=table)
     kept_us = _kept_from_us(pipeline, store)
     beyond = [batch for batch in found if kept_us is not None and batch.end_us <= kept_us]
@@ -42,23 +52,24 @@ def replay(arguments: Arguments) -> None:
 
     wanted = {batch: rows for batch, rows in found.items() if may_run(batch)}
     if beyond and kept_us is not None:
-        print(f"left out: {len(beyond):,} older than what `retention` keeps, from {show_instant(kept_us)} on")
+        say(f"left out: {len(beyond):,} older than what `retention` keeps, from {show_instant(kept_us)} on")
     if not wanted:
         where = "" if inside is None else f" of batches in {inside}"
-        print(f"nothing to replay: {table} holds no rows{where}")
-        return
-    print(f"{table}: {sum(wanted.values()):,} rows, of {_batches(wanted)} that run again", flush=True)
+        say(f"nothing to replay: {table} holds no rows{where}")
+        return []
+    say(f"{table}: {sum(wanted.values()):,} rows, of {_batches(wanted)} that run again")
     more: list[Interval] = []
-    if arguments.what == "quarantine":
+    if what == "quarantine":
         rows = {row.batch: row.ingested or 0 for row in _published(pipeline, store) if may_run(row.batch)}
         ingested = {batch: rows[batch] for batch in rows if batch not in found}
         more = _that_count_more(arguments, pipeline, store=store, found=found, ingested=ingested)
     if more:
-        print(f"rows that had no time arrive in {_batches(more)} more, which run again too", flush=True)
-    requests = [
-        Request(batch=batch, ignore_lateness=arguments.what == "late") for batch in sorted([*wanted, *more])
-    ]
-    carry_out(arguments, pipeline, store=store, requests=requests)
+        say(f"rows that had no time arrive in {_batches(more)} more, which run again too")
+    return [Request(batch=batch, ignore_lateness=what == "late") for batch in sorted([*wanted, *more])]
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
 
 
 def _batches(batches: Collection[Interval]) -> str:

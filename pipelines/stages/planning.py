@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from pipelines.stages.rebuilding import refuse_while_running
 from pipelines.stages.running import run_batch
 from pipelines.stages.site import Report, Request, Site
 from pipelines.store.clones import clone_tables
+from pipelines.store.files import Files, Rewritten, files_of, rewritten
 from pipelines.store.ledger_rows import LedgerRow, overlapping, standing
 from pipelines.store.reader import read_ledger
 from pipelines.store.rows import from_rows
@@ -55,14 +56,16 @@ class Published:
 class Plan:
     """What a run of a batch would do.
 
-    `kind` is as `Overlap` has it, or `unfinished`, `counts` are those of the stages, `stopped` tells why
-    a check would stop it, without the advice for a run, `warnings` what does not.
+    `kind` is as `Overlap` has it, or `unfinished`, `counts` are those of the stages, `rewritten` tells of
+    the files of the large tables, `stopped` why a check would stop it, without the advice for a run,
+    `warnings` what does not.
     """
 
     batch: Interval
     kind: str
     inputs: tuple[Input, ...]
     counts: dict[str, int] = field(default_factory=dict)
+    rewritten: tuple[Rewritten, ...] = ()
     published: tuple[Published, ...] = ()
     watermark_before_us: int | None = None
     watermark_after_us: int | None = None
@@ -70,40 +73,52 @@ class Plan:
     warnings: tuple[str, ...] = ()
 
 
-def plan_batch(site: Site, request: Request, *, anew: bool = False) -> Plan:
-    """What `run_batch` would do with the same request; `anew`: after all tables were emptied. Raises what it
-    would raise.
+def plan_batches(site: Site, requests: Sequence[Request], *, anew: bool = False) -> Iterator[Plan]:
+    """What `run_batch` would do with the same requests one after the other, up to one that a check would
+    stop; `anew`: after all tables were emptied. Raises what it would raise.
     """
     if anew:
         refuse_while_running(site)
-    known = [] if anew else read_ledger(site.store, site.declared.name)
+    stood = files_of(site.tables) if anew else None
+    with _scratch(site, anew=anew) as scratch:
+        for request in requests:
+            planned = _plan(scratch, request, before=files_of(scratch.tables) if stood is None else stood)
+            yield planned
+            if planned.stopped is not None:
+                return
+            stood = None
+
+
+def _plan(scratch: Site, request: Request, *, before: Files) -> Plan:
+    """What a batch does with tables that consisted of such files."""
+    known = read_ledger(scratch.store, scratch.declared.name)
     has_run = any(it.batch == request.batch and it.status == "published" for it in known)
     kind = overlapping(known, request.batch).kind
     plan = Plan(
         batch=request.batch,
         kind="unfinished" if kind == "same" and not has_run else kind,
-        inputs=tuple(_input(site, request, source=source) for source in site.pipeline.sources),
+        inputs=tuple(_input(scratch, request, source=source) for source in scratch.pipeline.sources),
     )
-    with _scratch(site, anew=anew) as scratch:
-        counts: Counter[str] = Counter()
-        try:
-            for report in run_batch(scratch, request):
-                counts.update(_told(report))
-                plan = replace(plan, warnings=(*plan.warnings, *report.warnings))
-        except LookAtTheData as stop:
-            return replace(plan, counts=dict(counts), stopped=stop.found)
-        rows = standing(read_ledger(scratch.store, site.declared.name))
-        row = next(it for it in rows if it.batch == plan.batch)
-        is_new = (row.batch, row.revision) not in {
-            (it.batch, it.revision) for it in known if it.status == "published"
-        }
-        return replace(
-            plan,
-            counts=dict(counts),
-            published=_published(scratch, row) if is_new else (),
-            watermark_before_us=row.watermark_before_us,
-            watermark_after_us=row.watermark_after_us,
-        )
+    counts: Counter[str] = Counter()
+    try:
+        for report in run_batch(scratch, request):
+            counts.update(_told(report))
+            plan = replace(plan, warnings=(*plan.warnings, *report.warnings))
+    except LookAtTheData as stop:
+        return replace(plan, counts=dict(counts), stopped=stop.found)
+    rows = standing(read_ledger(scratch.store, scratch.declared.name))
+    row = next(it for it in rows if it.batch == plan.batch)
+    is_new = (row.batch, row.revision) not in {
+        (it.batch, it.revision) for it in known if it.status == "published"
+    }
+    return replace(
+        plan,
+        counts=dict(counts),
+        rewritten=rewritten(before, files_of(scratch.tables)),
+        published=_published(scratch, row) if is_new else (),
+        watermark_before_us=row.watermark_before_us,
+        watermark_after_us=row.watermark_after_us,
+    )
 
 
 def _told(report: Report) -> dict[str, int]:

@@ -21,6 +21,7 @@ from tests.cli.conftest import Place, Ride, day
 
 FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
 WRITTEN = ("partial_frames", "frames", "partial_sessions", "sessions")
+SMALL = ("runs", "attempts", "watermarks", "checks")
 VISITS = ("  hourly:", "  visits: {session: 1 hour}\n  hourly:")
 DISCARDING = ("{tumbling: 1 hour}", "{tumbling: 1 hour, panes: {early: each batch, mode: discarding}}")
 DAILY = ("  rolling:", "  daily: {tumbling: 1 day, panes: {early: each batch}}\n  rolling:")
@@ -45,11 +46,20 @@ class Published(TypedDict):
     panes: int
 
 
+class Rewritten(TypedDict):
+    table: str
+    files_replaced: int
+    bytes_replaced: int
+    files_written: int
+    bytes_written: int
+
+
 class Plan(TypedDict):
     batch: list[str]
     kind: str
     inputs: list[dict[str, int]]
     counts: dict[str, int]
+    rewritten: list[Rewritten]
     published: list[Published]
     watermark_before: str | None
     watermark_after: str | None
@@ -69,7 +79,7 @@ def versions(place: Place) -> dict[str, int]:
 
 def run_as_planned(place: Place, *words: str) -> Plan:
     """What the plan of a run has told, which touched nothing and was what the run then did."""
-    stood, before = versions(place), panes(place)
+    stood, before, files = versions(place), panes(place), files_of(place)
     planned = place.sash("plan", *words, "--format", "json")
     assert (planned.code, planned.err, versions(place)) == (0, "", stood)
     plan: Plan = json.loads(planned.out)
@@ -77,18 +87,52 @@ def run_as_planned(place: Place, *words: str) -> Plan:
     assert said.code == 0, said.err
     row = max(read_ledger(place.store, "rides"), key=lambda it: it.started_at_us or 0)
     done = counts_of(place, row)
+    assert {it["table"]: without_written_bytes(it) for it in plan["rewritten"]} == rewritten(
+        files, files_of(place)
+    )
     brought = re.search(r"brought ([\d,]+) windows? up to date", said.out)
     assert brought is not None and plan["counts"].pop("windows") == int(brought[1].replace(",", ""))
     assert plan["counts"] == {name: done[name] for name in plan["counts"]}
     assert {*FATES, *WRITTEN} <= plan["counts"].keys()
     assert [plan["counts"][fate] for fate in FATES] == [getattr(row, fate) for fate in FATES]
     new = panes(place) - before
-    told = {(it["window"], it["timing"], it["kind"]): it["panes"] for it in plan["published"]}
+    told = {sort_of(it): it["panes"] for it in plan["published"]}
     assert (told, sum(told.values())) == (dict(new), row.panes)
     assert plan["batch"] == [instant(row.batch.start_us), instant(row.batch.end_us)]
     assert plan["watermark_before"] == at(row.watermark_before_us)
     assert (plan["watermark_after"], plan["stopped"]) == (at(row.watermark_after_us), None)
     return plan
+
+
+def files_of(place: Place) -> dict[str, dict[str, int]]:
+    """The files of each large table, with their bytes."""
+    tables = [Path(it) for it in versions(place) if Path(it).name not in SMALL]
+    return {
+        table.name: {uri: Path(uri).stat().st_size for uri in DeltaTable(table).file_uris()}
+        for table in tables
+    }
+
+
+def rewritten(
+    before: dict[str, dict[str, int]], after: dict[str, dict[str, int]]
+) -> dict[str, tuple[int, int, int]]:
+    """By table, how many files have gone, their bytes, and how many have come; without those that stayed."""
+    told = {}
+    for table, files in after.items():
+        stood = before.get(table, {})
+        gone = [size for uri, size in stood.items() if uri not in files]
+        told[table] = (len(gone), sum(gone), len(files.keys() - stood.keys()))
+    return {table: it for table, it in told.items() if it != (0, 0, 0)}
+
+
+def without_written_bytes(it: Rewritten) -> tuple[int, int, int]:
+    """As `rewritten` has it; rows in another order are packed otherwise."""
+    assert bool(it["bytes_written"]) == bool(it["files_written"])
+    return it["files_replaced"], it["bytes_replaced"], it["files_written"]
+
+
+def sort_of(it: Published) -> tuple[str, str, str]:
+    return it["window"], it["timing"], it["kind"]
 
 
 def at(instant_us: int | None) -> str | None:
@@ -154,3 +198,40 @@ def test_a_run_does_what_its_plan_told_whatever_is_asked(place: Place, spark: Sp
     changed = run_as_planned(place, *bounds(3, 4), "--final", "--yes")
     assert changed["watermark_after"] == "9999-12-31T23:59:59.999999Z"
     assert sum(it["panes"] for it in changed["published"] if it["window"] == "daily") == 3
+
+
+@pytest.mark.slow
+def test_a_plan_of_several_batches_tells_each_after_those_before_it(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    stood = versions(place)
+    planned = place.sash("plan", *bounds(1, 4), "--every", "1d", "--format", "json")
+    assert (planned.code, planned.err, versions(place)) == (0, "", stood)
+    told: list[Plan] = [json.loads(line) for line in planned.out.splitlines()]
+    assert place.sash("run", *bounds(1, 4), "--every", "1d").code == 0
+    rows = sorted(read_ledger(place.store, "rides"), key=lambda row: row.batch)
+    assert [it["counts"]["ingested"] for it in told] == [row.ingested for row in rows] == [2, 4, 1]
+    assert [it["counts"]["late"] for it in told] == [row.late for row in rows] == [0, 1, 0]
+    assert [it["watermark_after"] for it in told] == [at(row.watermark_after_us) for row in rows]
+    assert [sum(one["panes"] for one in it["published"]) for it in told] == [row.panes for row in rows]
+    # Both days run again, with what came late, and the plan says so of each.
+    place.write_rides([*RIDES, ("Bern", 7.0, day(1, 6), day(3, 4))])
+    assert place.sash("run", *bounds(3, 4)).code == 0
+    before, stood = panes(place), versions(place)
+    planned = place.sash("plan", "--replay", "late", "--format", "json")
+    assert (planned.code, versions(place)) == (0, stood)
+    assert "4 rows, of 2 batches that run again" in planned.err
+    told = [json.loads(line) for line in planned.out.splitlines()]
+    assert place.sash("replay", "late").code == 0
+    assert [(it["kind"], it["counts"]["late"]) for it in told] == [("same", 0)] * 2
+    published = Counter(
+        {
+            sort: sum(one["panes"] for it in told for one in it["published"] if sort_of(one) == sort)
+            for sort in {sort_of(one) for it in told for one in it["published"]}
+        }
+    )
+    assert published == panes(place) - before
+    assert published
+    nothing = place.sash("plan", "--replay", "late")
+    assert (nothing.code, nothing.out) == (0, "") and "nothing to replay" in nothing.err
+    refused = place.sash("plan", "--replay", "late", "--final", "--yes")
+    assert refused.code == 2 and "--final says nothing of a replay" in refused.err
