@@ -8,12 +8,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import psutil
 
+from tests.crash.watching import Watch
+
 LOOK_SECONDS = 0.001
+WATCH_SECONDS = 0.05
 PATIENCE_SECONDS = 300.0
 
 What = Literal["commit", "data file"]
@@ -23,32 +27,46 @@ PATTERNS: dict[What, str] = {"commit": "*/*/_delta_log/*.json", "data file": "*/
 
 
 class Ended(NamedTuple):
-    """Whether a command was killed, and all that it said."""
+    """Whether a command was killed, all that it said, and the table of its last commit, if it made any."""
 
     was_killed: bool
     said: str
+    last: str | None
 
 
-def run_and_kill(
-    command: Sequence[str], store: Path, *, what: What, number: int, victim: Victim = "both"
-) -> Ended:
-    """Start a command and kill it at its `number`-th write into a store, counted from 1.
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """The `number`-th write of a command into a store, counted from 1; or into one table of it.
 
-    Between a data file and the commit that makes it count lies most of a write. A command that writes less
-    ends by itself, and has to end well.
+    Between a data file and the commit that makes it count lies most of a write.
     """
-    stood = written(store, what)
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        reached = wait_until(lambda: len(written(store, what) - stood) >= number, process)
-        if reached:
-            kill(process.pid, victim=victim)
-        said, _ = process.communicate(timeout=PATIENCE_SECONDS)
-        assert reached or process.returncode == 0, said
-        return Ended(reached, said)
-    finally:
-        kill(process.pid, victim="both")
-        process.wait()
+
+    what: What = "commit"
+    number: int = 1
+    table: str | None = None
+
+    def has_come(self, store: Path, stood: set[Path], watch: Watch) -> bool:
+        if self.what == "commit":
+            return watch.sees(self.number, table=self.table, seconds=WATCH_SECONDS)
+        return len(written(store, self.what) - stood) >= self.number
+
+
+def run_and_kill(command: Sequence[str], store: Path, *, at: Moment, victim: Victim = "both") -> Ended:
+    """Start a command and kill it at a moment. One that writes less ends by itself, and has to end well."""
+    stood = written(store, at.what)
+    with Watch(store) as watch:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            reached = wait_until(lambda: at.has_come(store, stood, watch), process)
+            if reached:
+                kill(process.pid, victim=victim)
+            said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+            assert reached or process.returncode == 0, said
+            watch.catch_up()
+            return Ended(reached, said, watch.tables[-1] if watch.tables else None)
+        finally:
+            kill(process.pid, victim="both")
+            process.wait()
 
 
 def written(store: Path, what: What) -> set[Path]:
@@ -71,6 +89,9 @@ def kill(pid: int, *, victim: Victim) -> None:
     if not psutil.pid_exists(pid):
         return
     root = psutil.Process(pid)
+    if victim == "both":
+        # To find the JVM takes longer than a commit.
+        send(root, signal.SIGSTOP)
     below = root.children(recursive=True)
     jvms = [it for it in below if it.is_running() and it.name() == "java"]
     victims = {"both": [root, *below], "jvm": jvms, "python": [root]}[victim]

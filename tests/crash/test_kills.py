@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.intervals import Interval, show_instant
+from pipelines.intervals import Interval
 from pipelines.stages.abandoning import abandon_batch
 from pipelines.stages.site import folder_of
 from pipelines.store.ledger_rows import unfinished
 from pipelines.store.reader import read_ledger
-from tests.crash.killing import Victim, What, run_and_kill
+from tests.crash.killing import Moment, Victim, What, run_and_kill
+from tests.crash.kills import Kills, command, of_batch
 from tests.crash.world import ALONE, BOTH, CHANGED, FIRST, SECOND_BATCH, SPEC, World
 
 pytestmark = pytest.mark.slow
-
-SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
-
-
-def command(world: World, batch: Interval, *flags: str, name: str = "run") -> list[str]:
-    bounds = ["--from", show_instant(batch.start_us), "--to", show_instant(batch.end_us)]
-    store = ["--store", str(world.store)]
-    return [sys.executable, "-c", SASH, name, str(world.spec), *store, *bounds, *flags]
 
 
 def as_it_was(_: World) -> None:
@@ -97,20 +88,12 @@ def test_a_batch_killed_at_each_write_and_run_again_leaves_no_trace(
     spark: SparkSession, tmp_path: Path, asked: Asked, what: What
 ) -> None:
     before = asked.stood_before(spark, tmp_path / "before")
-    calm = before.copy(tmp_path / "calm")
-    asked.run(spark, calm)
-    wanted = calm.contents()
-    assert wanted != before.contents()
-    for number in count(1, asked.stride):
-        world = before.copy(tmp_path / f"killed at {number}")
-        order = command(world, asked.batch, *asked.flags)
-        was_killed, _ = run_and_kill(order, world.store, what=what, number=number)
+    kills = Kills(before=before, words=("run", *of_batch(asked.batch, *asked.flags)), folder=tmp_path)
+    wanted = kills.calm(lambda world: asked.run(spark, world))
+    for world, was_killed in kills.each(what, stride=asked.stride):
         if was_killed:
             asked.run(spark, world)
-        assert world.contents() == wanted, f"killed at {what} {number}"
-        if not was_killed:
-            break
-    assert number > 8, "it was to be killed at each of many writes"
+        assert world.contents() == wanted, world.home.name
 
 
 def test_an_abandoning_killed_at_each_write_and_said_again_leaves_no_trace(
@@ -118,29 +101,23 @@ def test_an_abandoning_killed_at_each_write_and_said_again_leaves_no_trace(
 ) -> None:
     ran = RESTATED.stood_before(spark, tmp_path / "ran")
     # Late enough for all tables but the last to have been written.
-    was_killed, _ = run_and_kill(command(ran, FIRST), ran.store, what="commit", number=14)
-    assert was_killed and unfinished(read_ledger(str(ran.store), "world")) is not None
-    calm = ran.copy(tmp_path / "calm")
-    abandon(calm, spark)
-    given_up = calm.contents()
+    ended = run_and_kill(command(ran, "run", *of_batch(FIRST)), ran.store, at=Moment(number=14))
+    assert ended.was_killed and unfinished(read_ledger(str(ran.store), "world")) is not None
+    kills = Kills(before=ran, words=("abandon", *of_batch(FIRST)), folder=tmp_path)
+    given_up = kills.calm(lambda world: abandon(world, spark))
+    calm = World(tmp_path / "calm")
     calm.run(spark, FIRST)
     wanted = calm.contents()
-    assert ran.contents() != given_up != wanted
-    for number in count(1):
-        world = ran.copy(tmp_path / f"killed at {number}")
-        order = command(world, FIRST, name="abandon")
-        was_killed, _ = run_and_kill(order, world.store, what="commit", number=number)
+    assert given_up != wanted
+    for world, _ in kills.each("commit"):
         # Where the ledger says it already there is nothing to give up any more.
         was_said = unfinished(read_ledger(str(world.store), "world")) is None
         if not was_said:
             abandon(world, spark)
-        assert world.contents() == given_up, f"killed at commit {number}"
+        assert world.contents() == given_up, world.home.name
         if was_said:
             world.run(spark, FIRST)
-            assert world.contents() == wanted, f"killed at commit {number}, and run"
-        if not was_killed:
-            break
-    assert number > 8, "it was to be killed at each of many writes"
+            assert world.contents() == wanted, f"{world.home.name}, and run"
 
 
 def abandon(world: World, spark: SparkSession) -> None:
@@ -159,11 +136,10 @@ def test_what_outlives_the_other_can_write_nothing(
     wanted = calm.contents()
     for number in (3, 6, 9):
         world = before.copy(tmp_path / f"killed at {number}")
-        was_killed, said = run_and_kill(
-            command(world, SECOND_BATCH), world.store, what="data file", number=number, victim=victim
-        )
-        assert was_killed
+        order, at = command(world, "run", *of_batch(SECOND_BATCH)), Moment(what="data file", number=number)
+        ended = run_and_kill(order, world.store, at=at, victim=victim)
+        assert ended.was_killed
         if victim == "jvm":
-            assert "Spark ended in the middle of the work" in said
+            assert "Spark ended in the middle of the work" in ended.said
         world.run(spark, SECOND_BATCH)
         assert world.contents() == wanted, f"{victim} killed at data file {number}"
