@@ -143,7 +143,8 @@ REPLAY = Page(
     description="""Runs batches again: those that have late events, judging none of their events late, or
 those that have quarantined rows, once the spec, the expectations or the files are right, and
 those in which a row arrives that had no time before.
-Each is a restatement: only windows that change are published again.
+Each is a restatement: only windows that change are published again. Cut off in the middle
+and said again, it goes on with the batch that it was at.
 
 --from and --to leave out batches that are not inside.""",
     examples="""

@@ -1,4 +1,7 @@
-"""`sash replay`: batches again that have late events or quarantined rows, as restatements."""
+"""`sash replay`: batches again that have late events or quarantined rows, as restatements.
+
+Cut off in the middle and said again it goes on, first with the batch that it was at.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site
 from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.site import folder_of
-from pipelines.store.ledger_rows import LedgerRow, newest, standing
+from pipelines.store.ledger_rows import LedgerRow, newest, standing, unfinished
 from pipelines.store.opening import waiting_latenesses
-from pipelines.store.reader import count_rows, read_ledger, rows_by_batch
+from pipelines.store.reader import count_rows, read_ledger, rows_by_batch, wishes_of
 from pipelines.store.retention import whole_from_us
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
@@ -51,25 +54,42 @@ def replayed(
         return is_kept and (inside is None or inside.covers(batch))
 
     wanted = {batch: rows for batch, rows in found.items() if may_run(batch)}
+    left = [batch for batch in _left(pipeline, store, what=what) if may_run(batch)]
     if beyond and kept_us is not None:
         say(f"left out: {len(beyond):,} older than what `retention` keeps, from {show_instant(kept_us)} on")
-    if not wanted:
+    if not wanted and not left:
         where = "" if inside is None else f" of batches in {inside}"
         say(f"nothing to replay: {table} holds no rows{where}")
         return []
-    say(f"{table}: {sum(wanted.values()):,} rows, of {_batches(wanted)} that run again")
+    if left:
+        say(f"batch {left[0]} is unfinished, and is gone on with")
+    if wanted:
+        say(f"{table}: {sum(wanted.values()):,} rows, of {_batches(wanted)} that run again")
     more: list[Interval] = []
     if what == "quarantine":
         rows = {row.batch: row.ingested or 0 for row in _published(pipeline, store) if may_run(row.batch)}
-        ingested = {batch: rows[batch] for batch in rows if batch not in found}
+        ingested = {batch: rows[batch] for batch in rows if batch not in (*found, *left)}
         more = _that_count_more(arguments, pipeline, store=store, found=found, ingested=ingested)
     if more:
         say(f"rows that had no time arrive in {_batches(more)} more, which run again too")
-    return [Request(batch=batch, ignore_lateness=what == "late") for batch in sorted([*wanted, *more])]
+    batches = [*left, *sorted({*wanted, *more}.difference(left))]
+    return [Request(batch=batch, ignore_lateness=what == "late") for batch in batches]
 
 
 def _say(line: str) -> None:
     print(line, flush=True)
+
+
+def _left(pipeline: Pipeline, store: str, *, what: str) -> list[Interval]:
+    """The batch that such a replay may have been at when it was cut off: others wait for it, and the rows by
+    which it was found may be gone.
+    """
+    pending = unfinished(read_ledger(store, pipeline.name))
+    if pending is None:
+        return []
+    wishes = wishes_of(store, pipeline.name, batch=pending.batch, revision=pending.revision)
+    asked = {"ignore_lateness"} if what == "late" else set[str]()
+    return [pending.batch] if pending.revision > 0 and wishes.keys() == asked else []
 
 
 def _batches(batches: Collection[Interval]) -> str:
