@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,7 +63,9 @@ ROWS = pa.schema(
         "arrival_time": pa.timestamp("us", tz="UTC"),
     }
 )
-# Ticket, user, number, happened, arrived, in seconds: batches are of 100 s.
+Rows = Sequence[tuple[int, str, int, int | None, int]]
+"""Ticket, user, number, happened, arrived, in seconds: batches are of 100 s."""
+
 NORTH = [
     (1, "ann", 1, 10, 12),
     (2, "ann", 2, 22, 25),
@@ -78,10 +81,22 @@ NORTH = [
     (10, "bob", 256, 2, 199),  # late for all
 ]
 SOUTH = [(1, "ann", 512, 15, 20), (2, "cat", 1024, 99, 99), (3, "cat", 2048, 150, 151)]
+NORTH_LATER = [
+    *NORTH,
+    (12, "ann", 3, 60, 250),  # late for all
+    (13, "bob", 5, 100, 260),  # late for the session
+    (14, "cat", 6, 298, 299),
+    (15, "ann", 9, 310, 320),
+    (16, "bob", 10, 250, 340),  # late for the session
+    (17, "cat", 11, 390, 395),
+]
+SOUTH_LATER = [*SOUTH, (4, "cat", 7, 297, 298), (5, "cat", 12, 380, 385)]
+"""Two batches more, each with rows that are late."""
 CHANGED = [*NORTH[:2], (3, "bob", 5, 41, 40), (11, "ann", 7, 70, 75), *NORTH[3:]]
 """The first batch as it is restated: a row changed, a row came, so that a session is cut anew."""
 
 FIRST, SECOND_BATCH = Interval(0, 100 * SECOND), Interval(100 * SECOND, 200 * SECOND)
+THIRD, FOURTH = Interval(200 * SECOND, 300 * SECOND), Interval(300 * SECOND, 400 * SECOND)
 BOTH = Interval(FIRST.start_us, SECOND_BATCH.end_us)
 CLOCKS = ("started_at", "finished_at", "stage_seconds")
 TABLES = (
@@ -109,9 +124,9 @@ class World:
         made.feed(NORTH)
         return made
 
-    def feed(self, north: list[tuple[int, str, int, int | None, int]]) -> None:
-        """Let these be the rows of the source in the north."""
-        for source, told in (("north", north), ("south", SOUTH)):
+    def feed(self, north: Rows, south: Rows = SOUTH) -> None:
+        """Let these be the rows of the two sources."""
+        for source, told in (("north", north), ("south", south)):
             rows = [dict(zip(ROWS.names, row, strict=True)) for row in told]
             for row in rows:
                 for name in ("event_time", "arrival_time"):
@@ -145,10 +160,16 @@ class World:
 
     def contents(self) -> Contents:
         """Every table that there is, as sorted rows; what clocks said is left out."""
-        return {table: self._rows(table) for table in TABLES if (self.store / "world" / table).exists()}
+        return contents_of(self.store / "world")
 
-    def _rows(self, table: str) -> list[str]:
-        rows = DeltaTable(self.store / "world" / table).to_pyarrow_table().to_pylist(maps_as_pydicts="strict")
-        return sorted(
-            str(sorted((name, str(it)) for name, it in row.items() if name not in CLOCKS)) for row in rows
-        )
+
+def contents_of(tables: Path) -> Contents:
+    """Every table that there is in a folder, as sorted rows; what clocks said is left out."""
+    return {table: _rows(tables / table) for table in TABLES if (tables / table).exists()}
+
+
+def _rows(table: Path) -> list[str]:
+    rows = DeltaTable(table).to_pyarrow_table().to_pylist(maps_as_pydicts="strict")
+    return sorted(
+        str(sorted((name, str(it)) for name, it in row.items() if name not in CLOCKS)) for row in rows
+    )
