@@ -1,6 +1,6 @@
 """What can go wrong while a batch runs: each fault is put in after so many writes, and taken out again.
 
-Each says whether it struck: whether the batch met it before it was done.
+Each says whether it struck: whether what was asked met it before it was done.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.stages import Request
 from tests.crash.killing import written
-from tests.crash.workers import Worker
+from tests.crash.watching import Watch
+from tests.crash.workers import Asked, Command, Worker
 
-LONGEST_SECONDS = 120.0
+LONGEST_SECONDS = 300.0
+LOOK_SECONDS = 0.02
 READ_ONLY, WRITABLE = 0o555, 0o755
+GIVEN_WAY = "WaitForTheBatch"
+"""What an attempt says that another has taken over from."""
 
 
 @dataclass(kw_only=True)
 class Scene:
-    """The worker that is at the batch of a spec, and the one that stands by; after a fault either may be
-    dead. `most_writes` is how often such a batch commits.
+    """The worker that is at what was asked of a spec, and the one that stands by; after a fault either may be
+    dead. `most_writes` is how often such a thing commits.
     """
 
     spec: Path
-    request: Request
+    asked: Asked
     worker: Worker
     spare: Worker
     store: Path
@@ -36,12 +39,12 @@ class Scene:
 
     def begin(self) -> None:
         """Let the worker begin, and wait until it has committed a number of times, or is done."""
-        stood, number = written(self.store, "commit"), self.chosen.randint(1, self.most_writes)
-        self.worker.tell(self.request, spec=self.spec)
+        number = self.chosen.randint(1, self.most_writes)
         until = time.monotonic() + LONGEST_SECONDS
-        while len(written(self.store, "commit") - stood) < number and not self.worker.has_answered:
-            assert time.monotonic() < until, f"{self.request.batch} takes too long"
-            time.sleep(0.002)
+        with Watch(self.store) as watch:
+            self.worker.tell(self.asked, spec=self.spec)
+            while not watch.sees(number, seconds=LOOK_SECONDS) and not self.worker.has_answered:
+                assert time.monotonic() < until, f"{self.asked} takes too long"
 
 
 def kill_both(scene: Scene) -> bool:
@@ -67,18 +70,47 @@ def kill_python(scene: Scene) -> bool:
 
 
 def pause_and_take_over(scene: Scene) -> bool:
-    """The older attempt wakes up when the batch is done, and can write nothing."""
+    """The older attempt wakes up when all is done, and can write nothing: of a batch. Upkeep may go on, and
+    so may a replay with the batches that it had not begun.
+    """
     scene.begin()
     scene.worker.pause()
-    scene.spare.tell(scene.request, spec=scene.spec)
-    assert scene.spare.answer() == "done"
-    stood = {path: path.stat().st_mtime_ns for path in written(scene.store, "commit")}
+    scene.spare.tell(scene.asked, spec=scene.spec)
+    answered = scene.spare.answer()
+    assert answered == "done", answered
+    stood = written(scene.store, "commit")
     scene.worker.go_on()
     said = scene.worker.answer()
-    assert said == "done" or said.startswith("WaitForTheBatch"), said
-    late = [path for path in written(scene.store, "commit") if path not in stood]
-    assert said != "done" or not late, f"an older attempt has written {late}"
+    assert said == "done" or said.startswith(GIVEN_WAY), said
+    late = written(scene.store, "commit") - stood
+    assert isinstance(scene.asked, Command) or not late, f"an older attempt said {said}, and wrote {late}"
     return said != "done"
+
+
+def run_twice_at_once(scene: Scene) -> bool:
+    """Two are asked for the same at the same time. Of a batch the newer attempt takes over."""
+    scene.spare.wait_until_ready()
+    scene.worker.tell(scene.asked, spec=scene.spec)
+    time.sleep(scene.chosen.choice([0, 0.1, 0.5, 1]))
+    scene.spare.tell(scene.asked, spec=scene.spec)
+    said = [scene.worker.answer(), scene.spare.answer()]
+    others = [it for it in said if it != "done"]
+    assert len(others) < 2 and all(it.startswith(GIVEN_WAY) for it in others), said
+    return bool(others)
+
+
+def maintain_in_the_middle(scene: Scene) -> bool:
+    """Upkeep by another process, more than once: neither gets in the way of the other."""
+    scene.begin()
+    struck = 0
+    for _ in range(scene.chosen.randint(1, 3)):
+        struck += not scene.worker.has_answered
+        scene.spare.tell(Command("maintain"), spec=scene.spec)
+        said = scene.spare.answer()
+        assert said == "done", f"upkeep beside a batch: {said}"
+    said = scene.worker.answer()
+    assert said == "done", f"beside upkeep: {said}"
+    return struck > 0
 
 
 def fill_the_disk(scene: Scene) -> bool:
@@ -106,19 +138,40 @@ def take_permission_away(scene: Scene) -> bool:
 
 
 def half_write_an_input(scene: Scene) -> bool:
-    """A file that ends in the middle stops the batch before it writes anything that counts."""
+    """A file that ends in the middle."""
+    return _beside_whole_ones(scene, lambda whole: whole[: len(whole) // 2])
+
+
+def put_noise_among_the_inputs(scene: Scene) -> bool:
+    """A file of which nothing is right but its ending."""
+    return _beside_whole_ones(scene, lambda whole: scene.chosen.randbytes(len(whole)))
+
+
+def overwrite_an_input(scene: Scene) -> bool:
+    """A file that begins and ends as it should; all between is noise, up to what says where its rows are."""
+
+    def spoilt(whole: bytes) -> bytes:
+        footer = int.from_bytes(whole[-8:-4], "little") + 8
+        return whole[:4] + scene.chosen.randbytes(len(whole) - footer - 4) + whole[-footer:]
+
+    return _beside_whole_ones(scene, spoilt)
+
+
+def _beside_whole_ones(scene: Scene, spoilt: Callable[[bytes], bytes]) -> bool:
+    """Such a file stops a batch before it writes anything that counts. Upkeep reads no input."""
     whole = next(scene.data.glob("**/*.parquet"))
-    half = whole.with_name("half.parquet")
-    half.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
-    scene.worker.tell(scene.request, spec=scene.spec)
+    wrong = whole.with_name("wrong.parquet")
+    wrong.write_bytes(spoilt(whole.read_bytes()))
+    scene.worker.tell(scene.asked, spec=scene.spec)
     said = scene.worker.answer()
-    half.unlink()
-    assert said != "done", "half a file was read as if it were whole"
-    return True
+    wrong.unlink()
+    assert said, "the worker died of a file that cannot be read"
+    assert isinstance(scene.asked, Command) or said != "done", "a file was read that cannot be"
+    return said != "done"
 
 
 def nothing(scene: Scene) -> bool:
-    scene.worker.tell(scene.request, spec=scene.spec)
+    scene.worker.tell(scene.asked, spec=scene.spec)
     said = scene.worker.answer()
     assert said == "done", said
     return False
@@ -128,6 +181,7 @@ FAULTS: dict[str, Callable[[Scene], bool]] = {
     it.__name__.replace("_", " "): it
     for it in (
         *(nothing, kill_both, kill_the_jvm, kill_python, pause_and_take_over),
-        *(fill_the_disk, take_permission_away, half_write_an_input),
+        *(run_twice_at_once, maintain_in_the_middle, fill_the_disk, take_permission_away),
+        *(half_write_an_input, put_noise_among_the_inputs, overwrite_an_input),
     )
 }

@@ -1,5 +1,5 @@
-"""What a soak runs, each with plain loops beside it: one pipeline whose older batches change and come late,
-one of sessions, triggers and modes, whose batches run in order, and again.
+"""What a soak runs with plain loops beside it: one pipeline whose older batches change and come late, one of
+sessions, triggers and modes, whose batches run in order, and again.
 
 Both have sources that differ, ids that repeat inside a batch and across, and rows that break an expectation.
 """
@@ -13,7 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
+from pipelines.intervals import Interval
+from pipelines.stages import Request
 from tests.crash.told import Told
+from tests.crash.workers import Asked
 from tests.generators import CATALOGUE, SECOND
 from tests.oracle import Aggregate, Batch, Event, Pipeline, Source, Walk, Window
 from tests.oracle.model import Value
@@ -75,8 +78,8 @@ class History(ABC):
     chosen: random.Random
     batches: int
     number: int = 0
-    done: list[Batch] = field(default_factory=list)
-    skipped: list[Batch] = field(default_factory=list)
+    done: list[Interval] = field(default_factory=list)
+    skipped: list[Interval] = field(default_factory=list)
     most_writes: int = 16
     """How often its last undisturbed batch has committed."""
 
@@ -102,21 +105,34 @@ class History(ABC):
         return f"expectations: expectations/all.yml\n{text}"
 
     @abstractmethod
-    def next_batch(self) -> Batch:
-        """The next one, or one again."""
+    def next_asked(self) -> Asked:
+        """What is asked next: a batch that is new, or one again."""
+
+    def foretell(self, asked: Asked) -> None:
+        """Find out what is to come of it, before anything can go wrong."""
+        return
 
     @abstractmethod
-    def compare(self, batch: Batch) -> None:
-        """Let the plain loops run the batch, and fail where the tables are others than theirs."""
+    def compare(self, asked: Asked) -> None:
+        """Fail where the tables are others than they should be after what was asked."""
 
-    def following(self) -> Batch:
-        """The next one that is new."""
+    def following(self) -> Interval:
+        """The next batch that is new."""
         self.number += 1
-        return Batch(start=(self.number - 1) * LENGTH, end=self.number * LENGTH)
+        return Interval((self.number - 1) * LENGTH, self.number * LENGTH)
 
-    def last_batch(self) -> Batch:
-        """One after all, which closes everything."""
-        return replace(self.following(), final=True)
+    def last_asked(self) -> Asked:
+        """A batch after all, which closes everything."""
+        return Request(batch=self.following(), final=True)
+
+    def note(self, asked: Asked) -> None:
+        """Remember what has run."""
+        if isinstance(asked, Request) and asked.batch not in self.done:
+            self.done.append(asked.batch)
+
+    def end(self) -> None:
+        """Leave nothing running."""
+        return
 
     def feed(self) -> None:
         """Let the events be the rows of the input."""
@@ -153,26 +169,26 @@ class Restated(History):
         super().__post_init__()
         self.walk = Walk(pipeline=FRAMES)
 
-    def next_batch(self) -> Batch:
+    def next_asked(self) -> Asked:
         """The next one; or one again, with the same rows or others; or one that was left out."""
         if self.skipped and self.chosen.random() < 0.3:
-            return self.skipped.pop()
+            return Request(batch=self.skipped.pop())
         if self.done and self.chosen.random() < 0.2:
             if self.chosen.random() < 0.5:
                 self._change_rows()
-            return self.chosen.choice(self.done[-6:])
+            return Request(batch=self.chosen.choice(self.done[-6:]))
         if self.done and not self.skipped and self.chosen.random() < 0.1:
             self.skipped.append(self.following())
-        return self.following()
+        return Request(batch=self.following())
 
-    def compare(self, batch: Batch) -> None:
-        self.walk.run(batch, self.events)
+    def compare(self, asked: Asked) -> None:
+        self.walk.run(batch_of(asked), self.events)
         same_tables(self.stored, self.walk)
 
     def _change_rows(self) -> None:
         """Some numbers are others now, in batches that have run: each may be run again with them."""
         batch = self.chosen.choice(self.done[-6:])
-        mine = [it for it in self.events if batch.start <= (it.arrives_us or 0) < batch.end]
+        mine = [it for it in self.events if batch.start_us <= (it.arrives_us or 0) < batch.end_us]
         for event in self.chosen.sample(mine, min(3, len(mine))):
             changed = replace(event, values={**event.values, "number": self.chosen.randint(-9, 9)})
             self.events[event.id] = changed
@@ -193,11 +209,17 @@ class Retold(History):
     def text(self) -> str:
         return super().text() + "".join(written(name, *it) for name, it in TOLD.items())
 
-    def next_batch(self) -> Batch:
+    def next_asked(self) -> Asked:
         if self.done and self.chosen.random() < 0.15:
-            return self.chosen.choice(self.done[-6:])
-        return self.following()
+            return Request(batch=self.chosen.choice(self.done[-6:]))
+        return Request(batch=self.following())
 
-    def compare(self, batch: Batch) -> None:
-        self.told.run(batch, self.events)
+    def compare(self, asked: Asked) -> None:
+        self.told.run(batch_of(asked), self.events)
         self.told.compare(self.stored)
+
+
+def batch_of(asked: Asked) -> Batch:
+    """The batch as the plain loops know it."""
+    assert isinstance(asked, Request)
+    return Batch(start=asked.batch.start_us, end=asked.batch.end_us, final=asked.final)

@@ -1,5 +1,5 @@
 """`make soak`: batches by the hundred, and something goes wrong in most; after each the tables are those that
-the plain loops have, which nothing ever happened to.
+the plain loops have, or a twin, which nothing ever happened to.
 
 `python -m tests.crash.soak BATCHES SEED`. Ends at the first difference; the folder that it named at the start
 stays, to be looked at.
@@ -14,26 +14,26 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from pipelines.intervals import Interval
-from pipelines.stages import Request
 from tests.crash.faults import FAULTS, Scene
 from tests.crash.histories import History, Restated, Retold
 from tests.crash.killing import written
-from tests.crash.workers import Worker
-from tests.oracle import Batch
-from tests.walk.stand import request_of
+from tests.crash.twinned import Twinned
+from tests.crash.workers import Asked, Command, Worker
 
 TRIES = 3
 CALM = "nothing"
+# The twin can be asked for more than the plain loops know.
+KINDS: tuple[type[History], ...] = (Restated, Retold, Twinned)
+WEIGHTS = (1, 1, 2)
 
 
 class Soak:
-    """Pipelines in one store, each with the plain loops beside it, as far as they have come."""
+    """Pipelines in one store, each with plain loops or a twin beside it, as far as they have come."""
 
     def __init__(self, folder: Path, *, batches: int, seed: int) -> None:
         self.chosen = random.Random(seed)
         self.histories: list[History] = [
-            kind(folder=folder, chosen=self.chosen, batches=batches) for kind in (Restated, Retold)
+            kind(folder=folder, chosen=self.chosen, batches=batches) for kind in KINDS
         ]
         self.store = folder / "store"
         self.worker, self.spare = Worker(self.store), Worker(self.store)
@@ -41,14 +41,14 @@ class Soak:
         self.struck: Counter[str] = Counter()
         self.survived: Counter[str] = Counter()
 
-    def step(self, history: History, batch: Batch, *, fault: str) -> bool:
-        """Run a batch with a fault; then, unless that was none, until it is done; then compare. Whether the
-        fault struck.
+    def step(self, history: History, asked: Asked, *, fault: str) -> bool:
+        """Ask with a fault; then, unless that was none, until it is done; then compare. Whether the fault
+        struck.
         """
-        request = request_of(batch)
+        history.foretell(asked)
         scene = Scene(
             spec=history.spec,
-            request=request,
+            asked=asked,
             worker=self.worker,
             spare=self.spare,
             store=self.store,
@@ -62,28 +62,29 @@ class Soak:
         self.struck[fault] += has_struck
         self._replace_the_dead()
         if fault != CALM:
-            self._run_again(history, request)
-        elif batch not in history.done:
+            self._ask_again(history, asked)
+        elif not is_again(history, asked):
             history.most_writes = len(written(self.store, "commit") - stood)
-        history.compare(batch)
+        history.compare(asked)
         self.survived[fault] += has_struck
-        if batch not in history.done:
-            history.done.append(batch)
+        history.note(asked)
         return has_struck
 
-    def _run_again(self, history: History, request: Request) -> None:
+    def _ask_again(self, history: History, asked: Asked) -> None:
         said = []
         for _ in range(TRIES):
-            self.worker.tell(request, spec=history.spec)
+            self.worker.tell(asked, spec=history.spec)
             said.append(self.worker.answer())
             if said[-1] == "done":
                 return
             self._replace_the_dead()
-        raise AssertionError(f"{request.batch} cannot be run after a fault: {said}")
+        raise AssertionError(f"{asked} is refused after a fault: {said}")
 
     def end(self) -> None:
-        for worker in (self.worker, self.spare):
-            worker.kill()
+        for one in (self.worker, self.spare):
+            one.kill()
+        for history in self.histories:
+            history.end()
 
     def _replace_the_dead(self) -> None:
         if not self.worker.is_alive:
@@ -99,27 +100,38 @@ def main(batches: int, seed: int) -> None:
     soak, began = Soak(folder, batches=batches, seed=seed), time.monotonic()
     try:
         for ran in range(1, batches + 1):
-            history = soak.chosen.choice(soak.histories)
-            told(soak, history, history.next_batch(), fault=soak.chosen.choice(list(FAULTS)), ran=ran)
+            (history,) = soak.chosen.choices(soak.histories, WEIGHTS)
+            told(soak, history, history.next_asked(), fault=soak.chosen.choice(list(FAULTS)), ran=ran)
         for history in soak.histories:
-            told(soak, history, history.last_batch(), fault=CALM, ran=batches + 1)
+            told(soak, history, history.last_asked(), fault=CALM, ran=batches + 1)
     finally:
         soak.end()
         print(f"\n{soak.drawn.total()} batches in {(time.monotonic() - began) / 60:.0f} min")
         print("  drawn  struck  survived")
         for fault, times in soak.drawn.most_common():
             print(f"  {times:5} {soak.struck[fault]:7} {soak.survived[fault]:9}  {fault}", flush=True)
-    print("After each batch all tables were those of the plain loops.")
+    print("After each batch all tables were those of the plain loops, or of the twin.")
 
 
-def told(soak: Soak, history: History, batch: Batch, *, fault: str, ran: int) -> None:
-    """Run a batch and print a line of it."""
-    how, at = "again" if batch in history.done else "new", time.monotonic()
-    has_struck = soak.step(history, batch, fault=fault)
-    bounds = Interval(batch.start, batch.end)
+def told(soak: Soak, history: History, asked: Asked, *, fault: str, ran: int) -> None:
+    """Ask for something and print a line of it."""
+    what, at = describe(history, asked), time.monotonic()
+    print(f"{ran:4} {history.name:8} {what:75} {fault:26} ", end="", flush=True)
+    has_struck = soak.step(history, asked, fault=fault)
     struck = "struck" if has_struck else ""
-    seconds = time.monotonic() - at
-    print(f"{ran:4} {history.name:8} {bounds} {how:5} {fault:22} {struck:6} {seconds:5.1f} s", flush=True)
+    print(f"{struck:6} {time.monotonic() - at:5.1f} s", flush=True)
+
+
+def describe(history: History, asked: Asked) -> str:
+    if isinstance(asked, Command):
+        return " ".join((asked.name, *asked.words))
+    flags = [name for name in ("replace", "ignore_lateness", "final") if getattr(asked, name)]
+    return " ".join([str(asked.batch), "again" if is_again(history, asked) else "new", *flags])
+
+
+def is_again(history: History, asked: Asked) -> bool:
+    """Whether it says nothing of how often a new batch commits."""
+    return isinstance(asked, Command) or asked.batch in history.done
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class Told:
             for key in keys
         ]
         self.tables: dict[str, list[Row]] = {
-            name: [] for name in ("panes", "late_events", "quarantine", "event_ids", "runs")
+            name: [] for name in ("panes", "late_events", "quarantine", "event_ids", "watermarks", "runs")
         }
         self.batches: list[Batch] = []
         self.standings: dict[Substream, Standing] = {}
@@ -55,6 +55,7 @@ class Told:
         self._keep("event_ids", batch, [self._named(it) for it in passing if it.values["ticket"] is not None])
         self._keep("late_events", batch, [_lost(it, before) for it in losses])
         self._keep("panes", batch, [_pane(it) for it in panes])
+        self._keep("watermarks", batch, self._marks())
         counts = {"ingested": len(rows), "accepted": len(passing) - len(late), "late": len(late)}
         counts |= {"quarantined": len(broken), "duplicates": len(repeats), "panes": len(panes)}
         marks = {"watermark_before": before, "watermark_after": self.watermark}
@@ -89,6 +90,28 @@ class Told:
 
     def _named(self, event: Event) -> Row:
         return {"ticket": event.values["ticket"], "arrival_time": event.arrives_us, "source": event.source}
+
+    def _marks(self) -> list[Row]:
+        """How far each substream has come, and all together: the newest that any of them has seen."""
+        all_of_them = self.standings.values()
+        together = {
+            "newest_event_time": max((it.newest_event for it in all_of_them), default=None),
+            "newest_arrival_time": max((it.newest_arrival for it in all_of_them), default=None),
+            "watermark": self.watermark,
+            "is_idle": bool(all_of_them) and all(it.is_idle for it in all_of_them),
+        }
+        each = [
+            {
+                "source": source,
+                "substream": substream,
+                "newest_event_time": it.newest_event,
+                "newest_arrival_time": it.newest_arrival,
+                "watermark": it.watermark,
+                "is_idle": it.is_idle,
+            }
+            for (source, substream), it in self.standings.items()
+        ]
+        return [*each, {"source": None, "substream": None, **together}]
 
     def _keep(self, table: str, batch: Batch, rows: list[Row]) -> None:
         bounds = {"batch_start": batch.start, "batch_end": batch.end}

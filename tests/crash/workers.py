@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
@@ -20,7 +20,19 @@ from tests.crash.killing import Victim, kill, send
 
 # A superuser writes whatever the permissions say, unless this is taken from it.
 WITHOUT_OVERRIDE = ["setpriv", "--bounding-set", "-dac_override"]
-QUICK = "-XX:+UseSerialGC"
+# Most are killed before what a second compiler brings has paid for itself.
+QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of `sash`, and what is said after the spec."""
+
+    name: str
+    words: tuple[str, ...] = ()
+
+
+Asked = Request | Command
 
 
 class Worker:
@@ -39,11 +51,15 @@ class Worker:
         )
         self.is_ready = False
 
-    def tell(self, request: Request, *, spec: Path) -> None:
-        """Ask for a batch of a pipeline, and do not wait for it."""
+    def tell(self, asked: Asked, *, spec: Path) -> None:
+        """Ask for a batch of a pipeline, or for something else, and do not wait for it."""
         self.wait_until_ready()
-        bounds = (request.batch.start_us, request.batch.end_us)
-        told = {**asdict(request), "spec": str(spec), "batch": bounds}
+        told: dict[str, object]
+        if isinstance(asked, Command):
+            told = {"words": [asked.name, str(spec), *asked.words]}
+        else:
+            bounds = (asked.batch.start_us, asked.batch.end_us)
+            told = {**asdict(asked), "spec": str(spec), "batch": bounds}
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(told) + "\n")
         self.process.stdin.flush()

@@ -1,0 +1,164 @@
+"""What a soak runs with a twin beside it: whatever can be asked of a pipeline, restatements of sessions too.
+
+The twin is the same spec over the same rows with a store of its own, and nothing ever happens to it: what is
+asked of the one is asked of the other, and then all rows of all tables are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from pipelines.intervals import Interval, show_instant
+from pipelines.stages import Request
+from tests.crash.aging import age
+from tests.crash.histories import FRAMES, LENGTH, TOLD, History, sources
+from tests.crash.killing import written as files_written
+from tests.crash.workers import Asked, Command, Worker
+from tests.crash.world import contents_of
+from tests.generators import SECOND
+from tests.oracle import Event
+from tests.walk.feed import write_rows
+from tests.walk.shaped import Shaped, growing, sliding, tumbling, written
+
+WINDOWS: dict[str, Shaped] = {
+    **{name: TOLD[name] for name in ("visits", "bursts", "undone")},
+    "whole": sliding(40, 20, lateness=20 * SECOND, late=("rows", 2), mode="accumulating"),
+}
+ADDED = [
+    written("longer", *sliding(60, 30, early="each batch", lateness=20 * SECOND, mode="retracting")),
+    written("short", *tumbling(10, lateness=60 * SECOND, mode="discarding")),
+    written("grown", *growing(60, 20, late=("rows", 2), lateness=40 * SECOND)),
+]
+"""Windows that frames of older batches serve."""
+RECENT = 6
+
+
+@dataclass(kw_only=True)
+class Twinned(History):
+    """Batches in order, again with the same rows and with others, late, in the place of others, judging
+    nothing late; late rows replayed; upkeep; and windows that are added.
+    """
+
+    name = "twins"
+    pipeline = replace(
+        FRAMES,
+        sources=sources(110 * SECOND),
+        aggregates=tuple(it for it in FRAMES.aggregates if it.name in ("total", "latest")),
+        windows=(),
+    )
+    away: set[int] = field(default_factory=set)
+    """Rows that have not come yet, or have gone again."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.away = {it.id for it in self.events if self.chosen.random() < 0.1}
+        self.feed()
+        self.added = list(ADDED)
+        self.apart = self.folder / "twin"
+        self.twin = Worker(self.apart)
+
+    def text(self) -> str:
+        return super().text() + "".join(written(name, *it) for name, it in WINDOWS.items())
+
+    def feed(self) -> None:
+        there = [it for it in self.events if it.id not in self.away]
+        for source in self.pipeline.sources:
+            write_rows(self.home / "data", source.name, there)
+
+    def next_asked(self) -> Asked:
+        """A batch or something else; before it some rows may have changed, or the spec."""
+        if self.done and self.chosen.random() < 0.3:
+            self._change_rows(self.chosen.choice(self.done[-RECENT:]))
+        if len(self.done) > 4 and self.added and self.chosen.random() < 0.08:
+            self.spec.write_text(self.spec.read_text() + self.added.pop())
+        others: list[tuple[float, Callable[[], Asked]]] = [
+            (0.10, self._maintain),
+            (0.10, self._replay),
+            (0.10, self._in_the_place_of_others),
+            (0.40, self._again),
+            (0.20, self._left_out),
+        ]
+        for probability, asks in others:
+            if len(self.done) > 1 and self.chosen.random() < probability:
+                return asks()
+        if self.done and self.chosen.random() < 0.15:
+            self.skipped.append(self.following())
+        return Request(batch=self.following())
+
+    def foretell(self, asked: Asked) -> None:
+        stood = files_written(self.apart, "commit")
+        self.twin.tell(asked, spec=self.spec)
+        said = self.twin.answer()
+        assert said == "done", f"without any fault: {said}"
+        self.most_writes = max(1, len(files_written(self.apart, "commit") - stood))
+
+    def compare(self, asked: Asked) -> None:
+        found, wanted = (contents_of(it / self.name) for it in (self.folder / "store", self.apart))
+        assert found.keys() == wanted.keys(), f"{asked}: {found.keys() ^ wanted.keys()}"
+        for table, rows in wanted.items():
+            own, missing = without(found[table], rows), without(rows, found[table])
+            assert not own + missing, "\n".join([f"{asked}: {table}", *own, "instead of", *missing])
+
+    def note(self, asked: Asked) -> None:
+        if isinstance(asked, Request):
+            self.done = [it for it in self.done if not asked.batch.covers(it)]
+            self.done.append(asked.batch)
+
+    def end(self) -> None:
+        self.twin.kill()
+
+    def _maintain(self) -> Asked:
+        for store in (self.folder / "store", self.apart):
+            age(store / self.name)
+        return Command("maintain")
+
+    def _replay(self) -> Asked:
+        """Some batches that follow one another, for to replay all takes too long."""
+        some = sorted(self.done[-RECENT:])[-3:]
+        bounds = ("--from", show_instant(some[0].start_us), "--to", show_instant(some[-1].end_us))
+        return Command("replay", ("late", *bounds))
+
+    def _in_the_place_of_others(self) -> Asked:
+        """Two that follow one another, and what was left out between them."""
+        ordered = sorted(self.done)
+        pairs = [Interval(one.start_us, other.end_us) for one, other in pairwise(ordered)]
+        short = [it for it in pairs[-RECENT:] if it.end_us - it.start_us <= 4 * LENGTH]
+        if not short:
+            return self._again()
+        whole = self.chosen.choice(short)
+        self.skipped = [it for it in self.skipped if not whole.covers(it)]
+        return Request(batch=whole, replace=True, ignore_lateness=self.chosen.random() < 0.2)
+
+    def _again(self) -> Asked:
+        """With the same rows, or with others."""
+        batch = self.chosen.choice(self.done[-RECENT:])
+        if self.chosen.random() < 0.6:
+            self._change_rows(batch)
+        return Request(batch=batch, ignore_lateness=self.chosen.random() < 0.25)
+
+    def _left_out(self) -> Asked:
+        return Request(batch=self.skipped.pop() if self.skipped else self.following())
+
+    def _change_rows(self, batch: Interval) -> None:
+        """Some rows of a batch that has run have other numbers or times now, some go, and some come."""
+        mine = [it for it in self.events if batch.start_us <= (it.arrival_us or 0) < batch.end_us]
+        for event in self.chosen.sample(mine, min(4, len(mine))):
+            what = self.chosen.choice(["number", "time", "presence"])
+            if what == "presence":
+                self.away ^= {event.id}
+            else:
+                self.events[event.id] = self._changed(event, what=what)
+        self.feed()
+
+    def _changed(self, event: Event, *, what: str) -> Event:
+        if what == "number" or event.event_us is None:
+            return replace(event, values={**event.values, "number": self.chosen.randint(-9, 9)})
+        return replace(event, event_us=event.event_us + self.chosen.randint(-20, 20) * SECOND)
+
+
+def without(rows: list[str], others: list[str]) -> list[str]:
+    """The rows that the others have not, or not as often."""
+    rest = list(others)
+    return [row for row in rows if row not in rest or rest.remove(row)]
