@@ -13,6 +13,8 @@ from pipelines.errors import SashError
 
 SPARK_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]{3,}\] [^\n]*")
 """How Spark words an error: its name in brackets, then a sentence."""
+CAUSE_IN_DELTA = re.compile(r"\n\s*(?:\x1b\[\d+m)?↳(?:\x1b\[\d+m)?\s*")
+"""How delta-rs sets what went wrong below what it was doing, with a coloured arrow."""
 JAVA_CLASS = re.compile(r"^:?\s*(?:[a-z_][\w]*\.)+[A-Z][\w$]*(?:Exception|Error): ")
 SPARK_IS_GONE = (
     "Spark ended in the middle of the work, or cannot be reached: it was killed, or the machine ran out of "
@@ -38,6 +40,7 @@ def told(error: BaseException) -> str:
 
 
 def _line_that_says_most(text: str) -> str:
+    text = CAUSE_IN_DELTA.sub(": ", text)
     conditions = SPARK_CONDITION.findall(text)
     if conditions:
         # Spark wraps one error in another: the last is where it began.

@@ -18,6 +18,10 @@ PLAIN_JAVA = """An error occurred while calling o9.load.
 : java.io.IOException: No space left on device
 \tat java.base/java.io.FileOutputStream.writeBytes(Native Method)
 """
+OF_DELTA = (
+    "Generic LocalFileSystem error\n          \x1b[31m↳\x1b[0m Unable to open file /tmp/panes/1.json"
+    "\n           \x1b[31m↳\x1b[0m Permission denied (os error 13)\n"
+)
 
 
 def test_an_error_of_ours_is_told_in_its_own_words():
@@ -42,6 +46,11 @@ def test_of_a_spark_that_is_gone_it_is_said_what_to_do(error: Exception):
         (JAVA, "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"),
         (PLAIN_JAVA, "No space left on device"),
         ("[A_CONDITION] it broke.\n\nJVM stacktrace:\norg.apache.X", "[A_CONDITION] it broke"),
+        (
+            OF_DELTA,
+            "Generic LocalFileSystem error: Unable to open file /tmp/panes/1.json: "
+            "Permission denied (os error 13)",
+        ),
         ("list index out of range", "list index out of range"),
         ("", "without a message"),
     ],
