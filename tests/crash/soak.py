@@ -8,6 +8,7 @@ stays, to be looked at.
 from __future__ import annotations
 
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -97,6 +98,8 @@ def main(batches: int, seed: int) -> None:
     """Run so many batches, and print what went wrong on the way and was survived."""
     folder = Path(tempfile.mkdtemp(prefix="sash_soak_"))
     print(f"soak: {batches} batches, seed {seed}, in {folder}", flush=True)
+    # Whoever has seen enough gets the table too, and no process is left.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
     soak, began = Soak(folder, batches=batches, seed=seed), time.monotonic()
     try:
         for ran in range(1, batches + 1):
