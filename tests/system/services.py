@@ -59,6 +59,13 @@ class Services:
                     )
                 )
 
+    def end(self, command: str) -> None:
+        """Let one of the services end by itself."""
+        (process,) = [it for it in self.processes if it.args[-1] == command]
+        self.processes.remove(process)
+        process.terminate()
+        process.wait(UP_SECONDS)
+
     def stop(self) -> None:
         """End what was started, its children too, and the Sparks that tasks have left."""
         family = [it for process in self.processes if process.is_running() for it in process.children(True)]

@@ -6,7 +6,6 @@ that is always there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.intervals import LATEST_US, Interval, to_us
-from pipelines.orchestration.embedded import ensure_server
-from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.reader import read_ledger, read_table
-from tests.system.services import UP_SECONDS, Services, await_that
+from tests.system.backfills import create, create_beside_scheduler
+from tests.system.services import Services, await_that
+from tests.system.serving import DAG_FILE, ledger, serving, stored
 
 pytestmark = pytest.mark.system
 
@@ -41,17 +39,11 @@ SPECS = {
     + "key: []\naggregates: {visits: count}\nwindows: {daily: {tumbling: 1 day}}\n",
 }
 DAG_FILES = {
-    "visits": 'dag = windowed_dag("visits.yml", spark_conn_id="always")',
-    "strict": 'dag = windowed_dag("strict.yml", schedule=None)',
+    "visits": 'windowed_dag("visits.yml", spark_conn_id="always")',
+    "strict": 'windowed_dag("strict.yml", schedule=None)',
     # The end keeps Airflow from starting a run for yesterday.
-    "daily": 'dag = windowed_dag("daily.yml", spark_conn_id="always", end_date=datetime(2024, 1, 3))',
+    "daily": 'windowed_dag("daily.yml", spark_conn_id="always", end_date=datetime(2024, 1, 3))',
 }
-FILE = """\
-# An Airflow DAG.
-from datetime import datetime
-from pipelines.orchestration import windowed_dag
-
-"""
 #         00:00        01:00        02:00        03:00
 #  web      a10   a50    b20                                 in the batch of the first of January, as is
 #  app        a30                     b40                    all of this but the last, which is of the second
@@ -66,8 +58,6 @@ events:
 """
 FIRST = Interval(to_us(datetime(2024, 1, 1, tzinfo=UTC)), to_us(datetime(2024, 1, 2, tzinfo=UTC)))
 SECOND = Interval(FIRST.end_us, 2 * FIRST.end_us - FIRST.start_us)
-QUICK = "-XX:+UseSerialGC"
-"""Threads that collect garbage tell on two cores."""
 BOUNDS = {"from": "2024-01-01", "to": "2024-01-02"}
 
 
@@ -77,7 +67,7 @@ def lay_out(folder: Path) -> None:
         (folder / name).mkdir()
     for name, spec in SPECS.items():
         (folder / "dags" / f"{name}.yml").write_text(f"name: {name}\n{spec}")
-        (folder / "dags" / f"{name}.py").write_text(FILE + DAG_FILES[name] + "\n")
+        (folder / "dags" / f"{name}.py").write_text(DAG_FILE + DAG_FILES[name] + "\n")
     for name, rows in ROWS.items():
         (folder / "data" / f"{name}.csv").write_text("".join(f"{row}:00,{row[2:]}:00\n" for row in rows))
     (folder / "expectations" / "strict.yml").write_text(NOBODY_VISITS_A)
@@ -86,33 +76,13 @@ def lay_out(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     """Airflow with the three DAGs, a Spark that is always there, and the backfill of `daily` under way."""
-    from pipelines.orchestration.stage_work import launch
-
     folder = tmp_path_factory.mktemp("airflow")
     lay_out(folder)
-    services = Services(folder, SASH_STORE=str(folder / "store"), SASH_MEMORY="1g", SPARK_SUBMIT_OPTS=QUICK)
-    try:
-        services.run("db", "migrate")
-        place = folder / "tmp" / "sash-spark-always" / "always"
-        spark = ensure_server(place, lambda port: (launch(port)[0], services.environment))
-        always = {
-            "conn_type": "spark_connect",
-            "host": "localhost",
-            "port": spark.port,
-            "password": spark.token,
-        }
-        services.environment["AIRFLOW_CONN_ALWAYS"] = json.dumps(always)
-        services.start("api-server", "dag-processor")
-        await_that(lambda: services.is_up(set(SPECS)), UP_SECONDS)
-        # Before there is a scheduler: with one, SQLite's lock can refuse this, and the scheduler ends of it.
-        services.run(
-            *("backfill", "create", "--dag-id", "daily", "--max-active-runs", "2"),
-            *("--from-date", "2024-01-01", "--to-date", "2024-01-02"),
-        )
-        services.start("scheduler")
+    days = ("2024-01-01", "2024-01-02")
+    with serving(
+        folder, set(SPECS), before_scheduling=lambda it: create(it, "daily", days, "--max-active-runs", "2")
+    ) as services:
         yield services
-    finally:
-        services.stop()
 
 
 @pytest.fixture(scope="module")
@@ -131,41 +101,9 @@ def stopped(airflow: Services) -> str:
     return run
 
 
-def ledger(airflow: Services, pipeline: str) -> list[LedgerRow]:
-    return sorted(read_ledger(str(airflow.folder / "store"), pipeline), key=lambda row: row.batch)
-
-
-def stored(airflow: Services, table: str, *, pipeline: str) -> list[dict[str, object]]:
-    return read_table(str(airflow.folder / "store"), pipeline, table=table).to_pylist()
-
-
 def windows(airflow: Services, pipeline: str) -> set[tuple[object, ...]]:
     rows = stored(airflow, "windows", pipeline=pipeline)
     return {(row["page"], row["window_start"], row["visits"]) for row in rows}
-
-
-def backfills(airflow: Services) -> list[dict[str, object]]:
-    return list(airflow.ask("GET", "backfills?dag_id=daily")["backfills"])
-
-
-def is_backfilled_backwards(airflow: Services) -> bool:
-    """Whether a backfill of both days could be made: SQLite refuses while the scheduler writes."""
-    try:
-        airflow.ask(
-            "POST",
-            "backfills",
-            dag_id="daily",
-            from_date="2024-01-01T00:00:00Z",
-            to_date="2024-01-02T00:00:00Z",
-            run_backwards=True,
-            max_active_runs=2,
-            reprocess_behavior="completed",
-        )
-    except AssertionError as refused:
-        if "Database is locked" not in str(refused):
-            raise
-        return False
-    return True
 
 
 def hour(number: int) -> datetime:
@@ -281,9 +219,15 @@ def test_a_backfill_of_what_has_run_backwards_and_at_once_changes_nothing(
     for run in airflow.ask("GET", "dags/daily/dagRuns?run_type=backfill")["dag_runs"]:
         assert airflow.outcome("daily", run["dag_run_id"]) == "success"
     before = ledger(airflow, "daily"), stored(airflow, "panes", pipeline="daily")
-    # Airflow looks now and then whether one is done, and takes no other before.
-    await_that(lambda: all(it["completed_at"] for it in backfills(airflow)), 120)
-    await_that(lambda: is_backfilled_backwards(airflow), 120)
+    create_beside_scheduler(
+        airflow,
+        "daily",
+        from_date="2024-01-01T00:00:00Z",
+        to_date="2024-01-02T00:00:00Z",
+        run_backwards=True,
+        max_active_runs=2,
+        reprocess_behavior="completed",
+    )
 
     def have_run_again() -> bool:
         runs = airflow.ask("GET", "dags/daily/dagRuns?run_type=backfill")["dag_runs"]
