@@ -1,0 +1,278 @@
+"""A month filled in by Airflow: several days at once, again and backwards over what is there, kept small.
+
+`forwards` is filled in from its first day on, `backwards` ten days of it from the last; both read the same
+files, one a day.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from pipelines.intervals import to_us
+from pipelines.store.reader import NEWEST_FIRST, read_table
+from tests.conftest import SMALL_WORK
+from tests.system.backfills import backfilled, create, create_without_scheduler, insist, tries
+from tests.system.services import Services, await_that
+from tests.system.serving import DAG_FILE, ledger, serving, spark_of, stored
+
+pytestmark = [pytest.mark.slow, pytest.mark.system]
+
+SPEC = """\
+source:
+  format: csv
+  path: "data/{from:%Y-%m-%d}.csv"
+  schema: "page STRING, seen TIMESTAMP, arrived TIMESTAMP, seconds BIGINT"
+  event_time: seen
+  arrival_time: arrived
+schedule: {start: 2024-01-01}
+key: [page]
+aggregates: {visits: count, seconds: {sum: seconds}}
+windows: {daily: {tumbling: 1 day}, rolling: {sliding: 3 days, step: 1 day}}
+"""
+# Its runs look more often whether they may begin: a batch takes seconds here.
+DAG = """\
+windowed_dag("{name}.yml", spark_conn_id="always", end_date=datetime(2024, 1, {last}))
+dag.get_task("choose_batch").max_wait = timedelta(seconds=10)
+"""
+#         day n-1        day n                              each day's file is what arrived on it, whatever
+#              23:30     06:00     23:00                    page has it; `b` is of the day before
+#  a                     n         1
+#  b           n
+#  c                               100, on the third, and 7 that arrive on the seventh: late, forwards
+LAST, BACKWARDS_LAST = 31, 10
+AGAIN, CHANGED, CLEARED = range(11, 21), 15, 18
+"""The days that are filled in again; of them one whose file changed, and one of which tasks are cleared."""
+MONTH_SECONDS = 1200
+CLOCKS = ("started_at", "finished_at", "stage_seconds")
+SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
+Row = dict[str, object]
+
+
+def day(number: int) -> datetime:
+    return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=number - 1)
+
+
+def write_day(folder: Path, number: int, *, more: int = 0) -> None:
+    """The file of a day; its first visit of `a` lasts `more` seconds longer."""
+    this, before = (f"{day(it):%Y-%m-%d}" for it in (number, number - 1))
+    rows = [
+        f"b,{before} 23:30,{this} 00:10,{number}",
+        f"a,{this} 06:00,{this} 06:00,{number + more}",
+        *([f"c,{this} 12:00,{this} 12:00,100"] if number == 3 else []),
+        *([f"c,{day(3):%Y-%m-%d} 12:00,{this} 12:00,7"] if number == 7 else []),
+        f"a,{this} 23:00,{this} 23:00,1",
+    ]
+    (folder / "data" / f"{this}.csv").write_text("".join(f"{row}\n" for row in rows))
+
+
+def lay_out(folder: Path) -> None:
+    for name in ("dags", "data"):
+        (folder / name).mkdir()
+    for number in range(1, LAST + 1):
+        write_day(folder, number)
+    for name in ("forwards", "backwards"):
+        (folder / "dags" / f"{name}.yml").write_text(f"name: {name}\n{SPEC}")
+        (folder / "dags" / f"{name}.py").write_text(DAG_FILE + DAG.format(name=name, last=LAST))
+    (folder / "dags" / "upkeep.py").write_text(DAG_FILE + "upkeep_dag(schedule=None)\n")
+
+
+def make_backfills(airflow: Services) -> None:
+    create(airflow, "forwards", dates(1, LAST), "--max-active-runs", "4")
+    create(airflow, "backwards", dates(1, BACKWARDS_LAST), "--max-active-runs", "1", "--run-backwards")
+
+
+def dates(first: int, last: int) -> tuple[str, str]:
+    return f"{day(first):%Y-%m-%d}", f"{day(last):%Y-%m-%d}"
+
+
+@pytest.fixture(scope="module")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    """Airflow with both backfills under way."""
+    folder = tmp_path_factory.mktemp("airflow")
+    lay_out(folder)
+    dags = {"forwards", "backwards", "upkeep"}
+    with serving(folder, dags, before_scheduling=make_backfills, settings=SMALL_WORK) as services:
+        yield services
+
+
+@pytest.fixture(scope="module")
+def ten_days(airflow: Services) -> list[Row]:
+    """The runs of the ten days that were filled in backwards."""
+    return runs_done(airflow, "backwards", count=BACKWARDS_LAST)
+
+
+@pytest.fixture(scope="module")
+def month(airflow: Services) -> list[Row]:
+    """The runs of the month that was filled in forwards."""
+    return runs_done(airflow, "forwards", count=LAST)
+
+
+@pytest.fixture(scope="module")
+def calm(airflow: Services, month: list[Row]) -> Path:
+    """A store in which `sash run` has done the days of the month one after the other."""
+    store = airflow.folder / "calm"
+    bounds = ("--from", f"{day(1):%Y-%m-%d}", "--to", f"{day(LAST + 1):%Y-%m-%d}")
+    words = ("run", airflow.folder / "dags" / "forwards.yml", *bounds)
+    where = ("--every", "1d", "--store", store, "--spark", spark_of(airflow).address)
+    subprocess.run([sys.executable, "-c", SASH, *words, *where], check=True, timeout=600)
+    return store
+
+
+def runs_done(airflow: Services, dag: str, *, count: int) -> list[Row]:
+    """The backfilled runs of a DAG once they are done, all as a success."""
+
+    def are_done() -> bool:
+        states = [run["state"] for run in backfilled(airflow, dag)]
+        assert "failed" not in states
+        return states == ["success"] * count
+
+    await_that(are_done, MONTH_SECONDS)
+    return backfilled(airflow, dag)
+
+
+def without_clocks(rows: list[Row]) -> list[Row]:
+    return [{name: value for name, value in row.items() if name not in CLOCKS} for row in rows]
+
+
+def values(airflow: Services, pipeline: str) -> set[tuple[object, ...]]:
+    """What the windows of a pipeline say, whenever they were published."""
+    names = ("window", "page", "window_start", "window_end", "visits", "seconds", "event_count")
+    return {tuple(row[name] for name in names) for row in stored(airflow, "windows", pipeline=pipeline)}
+
+
+@pytest.mark.parametrize("table", ["windows", "panes", "runs", "watermarks", "frames", "late_events"])
+def test_a_month_of_runs_four_at_once_leaves_what_one_after_the_other_leaves(
+    airflow: Services, month: list[Row], calm: Path, table: str
+) -> None:
+    wanted = read_table(str(calm), "forwards", table=table).to_pylist()
+    assert without_clocks(stored(airflow, table, pipeline="forwards")) == without_clocks(wanted)
+    assert len(wanted) >= {"runs": LAST, "late_events": 2}.get(table, 2 * LAST)
+
+
+def test_four_runs_were_at_work_at_once_and_their_batches_one_after_the_other(
+    airflow: Services, month: list[Row]
+) -> None:
+    began, ended = (sorted(str(run[it]) for run in month) for it in ("start_date", "end_date"))
+    at_once = [sum(it <= start for it in began) - sum(it <= start for it in ended) for start in began]
+    assert max(at_once) == 4
+    batches = ledger(airflow, "forwards")
+    assert [row.batch.start_us for row in batches] == [to_us(day(it)) for it in range(1, LAST + 1)]
+    for earlier, later in pairwise(batches):
+        assert (earlier.finished_at_us or 0) < (later.started_at_us or 0)
+
+
+def test_ten_days_backwards_have_the_windows_of_forwards_but_for_what_is_late_forwards(
+    airflow: Services, ten_days: list[Row], month: list[Row]
+) -> None:
+    began = [row.started_at_us or 0 for row in ledger(airflow, "backwards")]
+    assert began == sorted(began, reverse=True)
+    forwards = {it for it in values(airflow, "forwards") if it[3] <= day(BACKWARDS_LAST)}
+    backwards = values(airflow, "backwards")
+    held = [("daily", 3, 4), ("rolling", 1, 4), ("rolling", 2, 5), ("rolling", 3, 6)]
+    of_c = [(window, "c", day(start), day(end)) for window, start, end in held]
+    assert forwards - backwards == {(*it, 1, 100, 1) for it in of_c}
+    assert backwards - forwards == {(*it, 2, 107, 2) for it in of_c}
+    assert {row["missed"] for row in stored(airflow, "late_events", pipeline="forwards")} == {1, 3}
+    assert stored(airflow, "late_events", pipeline="backwards") == []
+
+
+def test_what_an_older_batch_brings_to_a_due_window_is_a_late_pane_restated(
+    airflow: Services, ten_days: list[Row]
+) -> None:
+    panes = stored(airflow, "panes", pipeline="backwards")
+    newest = [it for it in panes if it["batch_start"] == day(BACKWARDS_LAST)]
+    assert {(it["timing"], it["restated"]) for it in newest} == {("ON_TIME", False)}
+    others = [it for it in panes if it not in newest]
+    assert {(it["timing"], it["restated"]) for it in others} == {("LATE", True)}
+    assert len(others) > 9 * 5
+
+
+def test_days_again_and_backwards_restate_only_what_the_file_of_one_day_changes(
+    airflow: Services, month: list[Row], calm: Path
+) -> None:
+    panes, rows = stored(airflow, "panes", pipeline="forwards"), ledger(airflow, "forwards")
+    before = values(airflow, "forwards")
+    write_day(airflow.folder, CHANGED, more=1000)
+    fill_in_again(airflow, while_at_work=lambda: clear_when_done_again(airflow, month[CLEARED - 1]))
+
+    added = [it for it in stored(airflow, "panes", pipeline="forwards") if it not in panes]
+    assert len(stored(airflow, "panes", pipeline="forwards")) == len(panes) + len(added)
+    starts = [("daily", CHANGED), *(("rolling", CHANGED - back) for back in (2, 1, 0))]
+    assert sorted((it["window"], it["window_start"], it["kind"]) for it in added) == sorted(
+        (window, day(start), kind) for window, start in starts for kind in ("insert", "retract")
+    )
+    told = {(it["page"], it["timing"], it["restated"], it["batch_start"], it["revision"]) for it in added}
+    assert told == {("a", "LATE", True, day(CHANGED), 1)}
+    gone, come = before - values(airflow, "forwards"), values(airflow, "forwards") - before
+    assert come == {(*it[:5], it[5] + 1000, it[6]) for it in gone}
+    assert {(it[0], it[2]) for it in come} == {(window, day(start)) for window, start in starts}
+    (new,) = [row for row in ledger(airflow, "forwards") if row not in rows]
+    assert (new.batch.start_us, new.revision, new.status) == (
+        rows[CHANGED - 1].batch.start_us,
+        1,
+        "published",
+    )
+    assert [row for row in rows if row not in ledger(airflow, "forwards")] == []
+
+
+def fill_in_again(airflow: Services, *, while_at_work: Callable[[], None]) -> None:
+    """Backfill days once more, from the last of them, two at once."""
+    options = ("--run-backwards", "--max-active-runs", "2", "--reprocess-behavior", "completed")
+    create_without_scheduler(airflow, "forwards", dates(min(AGAIN), max(AGAIN)), *options)
+    while_at_work()
+    again = [1 + (number in AGAIN) for number in range(1, LAST + 1)]
+    await_that(lambda: tries(airflow, "forwards", task="choose_batch") == again, MONTH_SECONDS)
+    runs_done(airflow, "forwards", count=LAST)
+    assert tries(airflow, "forwards", task="combine") == again
+    again[CLEARED - 1] += 1
+    assert tries(airflow, "forwards", task="finalise") == again
+
+
+def clear_when_done_again(airflow: Services, run: Row) -> None:
+    """Clear tasks of a run that the backfill has done again, while it is at work on older ones."""
+    name = str(run["dag_run_id"])
+
+    def is_done_again() -> bool:
+        task = airflow.tasks("forwards", name)["publish"]
+        return (task["state"], task["try_number"]) == ("success", 2)
+
+    await_that(is_done_again, MONTH_SECONDS)
+    insist(lambda: airflow.clear("forwards", name, "finalise", "publish"))
+    assert "queued" in {it["state"] for it in backfilled(airflow, "forwards")}
+
+
+def test_upkeep_puts_the_files_of_every_pipeline_together_and_changes_no_row(
+    airflow: Services, month: list[Row], ten_days: list[Row]
+) -> None:
+    pipelines = ("backwards", "forwards")
+    before = {it: files(airflow, it) for it in pipelines}
+    rows = {it: rows_shown(airflow, it) for it in pipelines}
+    run = airflow.trigger("upkeep")
+    assert airflow.outcome("upkeep", run) == "success"
+    for number, pipeline in enumerate(pipelines):
+        after = files(airflow, pipeline)
+        path = f"dags/upkeep/dagRuns/{run}/taskInstances/maintain/xcomEntries/return_value?map_index={number}"
+        assert airflow.ask("GET", path)["value"] == after
+        assert all(after[table] <= before[pipeline][table] for table in after)
+        assert all(after[table] < before[pipeline][table] for table in ("windows", "frames"))
+        assert rows_shown(airflow, pipeline) == rows[pipeline]
+
+
+def files(airflow: Services, pipeline: str) -> dict[str, int]:
+    """How many files each table of a pipeline has."""
+    tables = (airflow.folder / "store" / pipeline).iterdir()
+    return {it.name: len(DeltaTable(it).file_uris()) for it in tables if DeltaTable.is_deltatable(str(it))}
+
+
+def rows_shown(airflow: Services, pipeline: str) -> dict[str, list[str]]:
+    """The rows of each table that people see, in one order."""
+    tables = [table for table in files(airflow, pipeline) if table in NEWEST_FIRST]
+    return {table: sorted(map(str, stored(airflow, table, pipeline=pipeline))) for table in tables}
