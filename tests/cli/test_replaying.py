@@ -34,6 +34,8 @@ def test_a_replay_that_was_cut_off_goes_on_when_it_is_said_again(
     assert (outside.code, "nothing to replay" in outside.out) == (0, True)
     said = place.sash("replay", what)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("batch [2024-01-02, 2024-01-03) is unfinished, and is gone on with\n")
+    assert said.out.startswith(
+        "batch [2024-01-02 00:00, 2024-01-03 00:00) is unfinished, and is gone on with\n"
+    )
     rows = standing(read_ledger(place.store, "rides"))
     assert [(it.status, it.revision, it.late) for it in rows][1] == ("published", 1, 0 if flags else 1)
