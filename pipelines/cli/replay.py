@@ -20,7 +20,7 @@ from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.site import folder_of
 from pipelines.store.ledger_rows import LedgerRow, newest, standing, unfinished
 from pipelines.store.opening import waiting_latenesses
-from pipelines.store.reader import count_rows, read_ledger, rows_by_batch, wishes_of
+from pipelines.store.reader import count_rows, read_ledger, replay_of, rows_by_batch, wishes_of
 from pipelines.store.retention import whole_from_us
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
@@ -62,7 +62,7 @@ def replayed(
         say(f"nothing to replay: {table} holds no rows{where}")
         return []
     if left:
-        say(f"batch {left[0]} is unfinished, and is gone on with")
+        say(f"batch {left[0]} is unfinished, and comes first")
     if wanted:
         say(f"{table}: {sum(wanted.values()):,} rows, of {_batches(wanted)} that run again")
     more: list[Interval] = []
@@ -72,8 +72,9 @@ def replayed(
         more = _that_count_more(arguments, pipeline, store=store, found=found, ingested=ingested)
     if more:
         say(f"rows that had no time arrive in {_batches(more)} more, which run again too")
-    batches = [*left, *sorted({*wanted, *more}.difference(left))]
-    return [Request(batch=batch, ignore_lateness=what == "late") for batch in batches]
+    # Those that count more come before the others, whose rows tell of them whenever the replay is cut off.
+    batches = dict.fromkeys([*left, *more, *sorted(wanted)])
+    return [Request(batch=batch, ignore_lateness=what == "late", replays=what) for batch in batches]
 
 
 def _say(line: str) -> None:
@@ -81,15 +82,14 @@ def _say(line: str) -> None:
 
 
 def _left(pipeline: Pipeline, store: str, *, what: str) -> list[Interval]:
-    """The batch that such a replay may have been at when it was cut off: others wait for it, and the rows by
-    which it was found may be gone.
+    """The batch that such a replay was at when it was cut off: others wait for it, and the rows by which it
+    was found may be gone.
     """
     pending = unfinished(read_ledger(store, pipeline.name))
     if pending is None:
         return []
     wishes = wishes_of(store, pipeline.name, batch=pending.batch, revision=pending.revision)
-    asked = {"ignore_lateness"} if what == "late" else set[str]()
-    return [pending.batch] if pending.revision > 0 and wishes.keys() == asked else []
+    return [pending.batch] if replay_of(what) in wishes else []
 
 
 def _batches(batches: Collection[Interval]) -> str:

@@ -20,7 +20,8 @@ from pipelines.orchestration.tasks import BatchTasks
 from pipelines.spec import Pipeline, load
 
 LOOK_AGAIN_SECONDS = 15.0
-LOOK_AGAIN_AT_MOST = timedelta(minutes=5)
+LOOK_AGAIN_AT_MOST = timedelta(seconds=30)
+"""A look takes a second of a core. With five minutes, backfills of several at once stood still for most."""
 WAIT_SECONDS = 24 * 3600.0
 
 

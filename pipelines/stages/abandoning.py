@@ -17,9 +17,10 @@ from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import LAW
 from pipelines.store.attempts import first_of, read, say_versions
 from pipelines.store.history import restore, versions
-from pipelines.store.ledger import abandon_run, open_run, read_rows, void_attempts
+from pipelines.store.ledger import abandon_run, open_run, read_rows, still_mine, void_attempts
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
+from pipelines.store.retention import gone_until_us, say_gone
 from pipelines.store.tables import Folder
 
 BY_SOURCE = ("partial_frames", "partial_sessions", "late_events", "quarantine", "event_ids")
@@ -29,7 +30,8 @@ WHOLE = ("frames", "sessions", "panes", "windows")
 def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> LedgerRow:
     """Undo what the unfinished batch has written, and say so in the ledger; returns the row that it had.
 
-    Whoever is still at work for it can write nothing more. Raises `CorrectTheCall` if it is not unfinished.
+    Whoever is still at work for it can write nothing more. Raises `CorrectTheCall` if it is not unfinished,
+    `WaitForTheBatch` where somebody has gone on with it meanwhile.
     """
     rows = read_rows(store)
     pending = unfinished(rows)
@@ -44,13 +46,24 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
 
     before = _versions_before(store, pending)
     run = open_run(store, opens, fingerprint=fingerprint, stage=None, source=None)
+    gone_us = gone_until_us(store)
     for table, lanes in lanes_of(pipeline).items():
-        # One that came with the batch was empty at first.
-        restore(store, table, version=before.get(table, 0), fences=[run.fence(lane) for lane in lanes])
+        restore(
+            store,
+            table,
+            # One that came with the batch was empty at first.
+            version=before.get(table, 0),
+            fences=[run.fence(lane) for lane in lanes],
+            still_mine=lambda: still_mine(store, run),
+        )
+        if table == "frames" and gone_us is not None:
+            # Upkeep may have let frames go since, and an older version says nothing of it.
+            say_gone(store, gone_us)
     void_attempts(store, run)
+    still_mine(store, run)
     # First, for without the versions it could not be given up again.
     abandon_run(store, run)
-    say_versions(store, None)
+    say_versions(store, None, of=run.begun)
     return pending
 
 

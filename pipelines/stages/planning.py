@@ -15,22 +15,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+from deltalake import DeltaTable
 from pyarrow.fs import FileSystem
 from pyspark.sql import functions as F
 
-from pipelines.errors import LookAtTheData
+from pipelines.errors import LookAtTheData, RunAgain
 from pipelines.ingest import read_rows
 from pipelines.intervals import Interval
 from pipelines.spec import Source, is_uri
 from pipelines.stages.rebuilding import refuse_while_running
 from pipelines.stages.running import run_batch
 from pipelines.stages.site import Report, Request, Site
+from pipelines.store import small
 from pipelines.store.clones import clone_tables
 from pipelines.store.files import Files, Rewritten, files_of, rewritten
+from pipelines.store.history import OF_THE_LEDGER
 from pipelines.store.ledger_rows import LedgerRow, overlapping, standing
 from pipelines.store.reader import read_ledger
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import is_batch
+
+TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +62,8 @@ class Plan:
     """What a run of a batch would do.
 
     `kind` is as `Overlap` has it, or `unfinished`, `counts` are those of the stages, `rewritten` tells of
-    the files of the large tables, `stopped` why a check would stop it, without the advice for a run,
-    `warnings` what does not.
+    the files of the large tables, of an unfinished batch as they were before it began, `stopped` why a check
+    would stop it, without the advice for a run, `warnings` what does not.
     """
 
     batch: Interval
@@ -79,14 +84,14 @@ def plan_batches(site: Site, requests: Sequence[Request], *, anew: bool = False)
     """
     if anew:
         refuse_while_running(site)
-    stood = files_of(site.tables) if anew else None
+    emptied = files_of(site.tables) if anew else {}
     with _scratch(site, anew=anew) as scratch:
         for request in requests:
-            planned = _plan(scratch, request, before=files_of(scratch.tables) if stood is None else stood)
+            planned = _plan(scratch, request, before={**emptied, **files_of(scratch.tables)})
             yield planned
             if planned.stopped is not None:
                 return
-            stood = None
+            emptied = {}
 
 
 def _plan(scratch: Site, request: Request, *, before: Files) -> Plan:
@@ -147,11 +152,27 @@ def _published(scratch: Site, row: LedgerRow) -> tuple[Published, ...]:
 @contextmanager
 def _scratch(site: Site, *, anew: bool) -> Iterator[Site]:
     """The pipeline on clones of its tables, or on none, which are gone afterwards."""
-    with _folder(site) as folder:
-        scratch = Site(site.spark, folder, site.declared)
-        if not anew:
-            clone_tables(site.tables, scratch.tables)
-        yield scratch
+    for _ in range(TRIES):
+        with _folder(site) as folder:
+            scratch, stood = Site(site.spark, folder, site.declared), _ledger_now(site)
+            if not anew:
+                clone_tables(site.tables, scratch.tables)
+            if _ledger_now(site) == stood:
+                yield scratch
+                return
+    raise RunAgain(
+        f"pipeline `{site.declared.name}` ran batch after batch while its tables were looked at, so that no "
+        "plan fits them; run the same command again when it is quieter"
+    )
+
+
+def _ledger_now(site: Site) -> list[int]:
+    """What becomes another when a batch begins or ends: tables from before and after that do not fit."""
+    return [
+        small.open_table(site.tables, table).version()
+        for table in OF_THE_LEDGER
+        if DeltaTable.is_deltatable(small.location(site.tables, table))
+    ]
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from pipelines.stages.combining import FATES, accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.site import Work
-from pipelines.stages.watermarks import watermark_of
+from pipelines.stages.watermarks import MOVED, watermark_of
 from pipelines.store import small
 from pipelines.store.asked import as_instant, day_of
 from pipelines.store.fence import Fence
@@ -187,7 +187,7 @@ def _final_row(work: Work, fingerprint: str, *, counts: Counts, seconds: float) 
 def _changed_nothing(store: Folder, run: Run, *, row: LedgerRow) -> bool:
     """Whether a batch that had run was run again with the same outcome."""
     before = run.opening.before
-    if before is None or row.panes or noted(store, run, name="changed"):
+    if before is None or row.panes or any(noted(store, run, name=name) for name in ("changed", MOVED)):
         return False
     names = (*FATES, "watermark_after_us")
     return all(getattr(before, name) == getattr(row, name) for name in names)

@@ -38,17 +38,22 @@ def empty_tables(site: Site, batch: Interval) -> None:
     if problems:
         raise CorrectTheSpec(site.declared.path.name, problems)
     attempt = _empty_ledger(site, batch)
+    # No restatement is beyond what upkeep let go any more.
+    say_gone(site.tables, None)
     lanes = lanes_of(site.declared)
+
+    def still_mine() -> None:
+        _refuse_if_overtaken(site, attempt)
+
     for table, columns in _tables(shapes).items():
         small.create(site.tables, table, columns=columns)
         for lane in lanes.get(table, ()):
             # Whoever was at work before, and sleeps, can write nothing any more.
             small.say_written(site.tables, table, fence=Fence(lane=lane, attempt=attempt))
-        small.recreate(site.tables, table, columns=columns)
+        small.recreate(site.tables, table, columns=columns, still_mine=still_mine)
     for table in sorted(PARTITIONED_BY.keys() - shapes.tables().keys() - set(OF_THE_LEDGER)):
         # What the spec no longer asks for.
-        small.let_be_empty(site.tables, table)
-    say_gone(site.tables, None)
+        small.let_be_empty(site.tables, table, still_mine=still_mine)
 
 
 def refuse_while_running(site: Site) -> None:
@@ -74,6 +79,17 @@ def _empty_ledger(site: Site, batch: Interval) -> int:
     # The tables are others from now on.
     attempts.say_versions(site.tables, None)
     return numbered.attempt
+
+
+def _refuse_if_overtaken(site: Site, attempt: int) -> None:
+    """Raise `WaitForTheBatch` where others have begun since: they write in tables that they found empty."""
+    if any(one.attempt > attempt for one in attempts.read(site.tables)):
+        raise WaitForTheBatch(
+            f"pipeline `{site.declared.name}` was run or rebuilt by somebody else while this rebuilding was "
+            "under way; it has stopped, and `sash status` tells how the pipeline stands. Say it again if "
+            "all is to be emptied once more",
+            is_over=True,
+        )
 
 
 def _tables(shapes: Shapes) -> dict[str, Columns]:

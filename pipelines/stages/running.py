@@ -51,7 +51,7 @@ from pipelines.store.ledger import (
 )
 from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
-from pipelines.store.reader import wishes_of
+from pipelines.store.reader import replay_of, wishes_of
 from pipelines.store.retention import whole_from_us
 from pipelines.store.tables import ATTEMPTS, RUNS
 
@@ -117,6 +117,7 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
 def _wishes(request: Request) -> dict[str, int]:
     """What was asked beside the batch, so that whoever looks at an unfinished one can tell how to go on."""
     flags = {name: 1 for name in ("final", "replace", "ignore_lateness") if getattr(request, name)}
+    flags |= {replay_of(request.replays): 1} if request.replays is not None else {}
     at_us = request.watermark_us
     return flags if at_us is None else {**flags, "watermark_us": at_us}
 

@@ -22,7 +22,8 @@ class Request:
     """A batch, and how it is to run.
 
     `watermark_us` raises the watermark after it, `final` closes everything, `replace` puts it in the
-    place of the older batches that it covers, `ignore_lateness` judges none of its events late.
+    place of the older batches that it covers, `ignore_lateness` judges none of its events late. `replays`:
+    which rows it sends through again, so that a replay that was cut off can tell its own.
     """
 
     batch: Interval
@@ -30,6 +31,7 @@ class Request:
     final: bool = False
     replace: bool = False
     ignore_lateness: bool = False
+    replays: str | None = None
 
 
 def folder_of(store: str, pipeline: Pipeline) -> Folder:

@@ -18,15 +18,22 @@ from pipelines.spec import Source
 from pipelines.stages.keeping import whose
 from pipelines.stages.site import Work
 from pipelines.store import small
+from pipelines.store.ledger import Done, note
 from pipelines.store.sql import is_inside, on_days_of
 
 Row = dict[str, small.Value]
+
+MOVED = "moved"
+"""What is noted of a batch that ran before, where its substreams stand otherwise after it now."""
 
 
 def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
     """Bring the source's substreams from where they stood before the batch to where they are after it."""
     before = [one for batch in work.run.opening.known_by for one in _progress(work, source, batch=batch)]
     after = advance(before, seen, source=source, batch=work.batch)
+    if work.run.opening.before is not None and set(after) != set(_progress(work, source, batch=work.batch)):
+        # An older batch was restated since. Said before the write, as of partials that differ.
+        note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={MOVED: 1}))
     rows: list[Row] = [
         {
             "source": source.name,

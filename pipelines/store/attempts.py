@@ -99,13 +99,13 @@ def _first(attempts: Iterable[Attempt], batch: Interval, *, revision: int) -> At
     return next((one for one in begun if one.counts), None)
 
 
-def say_versions(store: Folder, changed: Mapping[str, int] | None) -> None:
+def say_versions(store: Folder, changed: Mapping[str, int] | None, *, of: Attempt | None = None) -> None:
     """Let attempts say these versions of tables, which have been made anew under them; `None`: no versions at
-    all, for the tables are others.
+    all, for the tables are others. `of`: only those at its revision, for others may have begun one since.
     """
 
     def said(one: Attempt) -> Attempt:
-        if one.what != "begun" or not one.counts:
+        if one.what != "begun" or not one.counts or not (of is None or one.is_of(of.batch, of.revision)):
             return one
         return replace(one, counts={} if changed is None else {**one.counts, **changed})
 

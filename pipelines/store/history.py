@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import TableNotFoundError
@@ -22,8 +22,16 @@ def versions(store: Folder) -> Mapping[str, int]:
     return {table: opened.version() for table, opened in found.items() if opened is not None}
 
 
-def restore(store: Folder, table: str, *, version: int, fences: Sequence[Fence]) -> None:
-    """Let a table be as it was at a version, and let nobody write in the lanes who was there before.
+def restore(
+    store: Folder,
+    table: str,
+    *,
+    version: int,
+    fences: Sequence[Fence],
+    still_mine: Callable[[], None] = small.certainly,
+) -> None:
+    """Let a table be as it was at a version, and let nobody write in the lanes who was there before; unless
+    `still_mine` raises: whoever slept may find that others have gone on with the batch.
 
     A table that there is not stays away.
     """
@@ -32,6 +40,8 @@ def restore(store: Folder, table: str, *, version: int, fences: Sequence[Fence])
         opened = _opened(store, table)
         if opened is None:
             return
+        # Asked between reading and writing: if others write after this, the commit fails.
+        still_mine()
         marks = CommitProperties(
             app_transactions=[Transaction(fence.lane, fence.attempt) for fence in fences],
             max_commit_retries=0,

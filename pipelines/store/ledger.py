@@ -251,7 +251,7 @@ def forget(store: Folder, run: Run) -> None:
         small.overwrite(runs, [one.values() for one in kept])
 
     small.retried(commit, "runs")
-    attempts.say_versions(store, None)
+    attempts.say_versions(store, None, of=run.begun)
 
 
 def now_us() -> int:

@@ -73,6 +73,11 @@ def read_ledger(store: str, pipeline_name: str) -> list[LedgerRow]:
     return [LedgerRow.of(row) for row in rows.to_pylist(maps_as_pydicts="strict")]
 
 
+def replay_of(what: str) -> str:
+    """What an attempt notes that replays such rows."""
+    return f"replays_{what}"
+
+
 def wishes_of(store: str, pipeline_name: str, *, batch: Interval, revision: int) -> Mapping[str, int]:
     """What the newest attempt at a batch was asked for beside it: flags as 1, and `watermark_us`."""
     try:

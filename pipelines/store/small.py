@@ -85,10 +85,22 @@ def _told(field: Field) -> str:
     return field.type.to_json().strip('"')
 
 
-def recreate(store: Folder, table: str, *, columns: Columns) -> None:
-    """Let a table be empty, with these columns and no others; its history stays."""
+def certainly() -> None:
+    """Says `still_mine` where nobody else can be at work."""
+
+
+def recreate(
+    store: Folder, table: str, *, columns: Columns, still_mine: Callable[[], None] = certainly
+) -> None:
+    """Let a table be empty, with these columns and no others; its history stays. Unless `still_mine` raises:
+    whoever slept may find that others write there.
+    """
     create(store, table, columns=columns)
+    _empty(store, table, still_mine=still_mine)
+    if not differing(store, table, columns=columns):
+        return
     known = open_table(store, table).metadata()
+    still_mine()
     # As it was cut when it was made.
     _make(store, table, columns=columns, partitions=known.partition_columns, mode="overwrite")
     for name, value in known.configuration.items():
@@ -149,10 +161,20 @@ def set_property(store: Folder, table: str, *, name: str, value: str) -> None:
     retried(commit, table)
 
 
-def let_be_empty(store: Folder, table: str) -> None:
-    """Take all rows out of a table, if it is there."""
+def let_be_empty(store: Folder, table: str, *, still_mine: Callable[[], None] = certainly) -> None:
+    """Take all rows out of a table, if it is there; unless `still_mine` raises."""
     if has_rows(store, table):
-        retried(lambda: overwrite(open_table(store, table), []), table)
+        _empty(store, table, still_mine=still_mine)
+
+
+def _empty(store: Folder, table: str, *, still_mine: Callable[[], None]) -> None:
+    def commit() -> None:
+        opened = open_table(store, table)
+        # Asked between reading and writing: if others write after this, the commit fails.
+        still_mine()
+        overwrite(opened, [])
+
+    retried(commit, table)
 
 
 def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence: Fence) -> None:

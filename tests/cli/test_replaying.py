@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.cli.arguments import read_arguments
+from pipelines.cli.replay import replayed
+from pipelines.stages import Request, Site, run_batch, run_stage
 from pipelines.store.ledger_rows import standing
 from pipelines.store.reader import read_ledger
-from tests.cli.conftest import Place, Ride, day
+from tests.cli.conftest import Place, Ride, day, days
 
 FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
 SECOND = ("--from", "2024-01-02", "--to", "2024-01-03")
+BOTH = ("--from", "2024-01-01", "--to", "2024-01-03")
 RIDES: list[Ride] = [
     ("Bern", 10.0, day(1, 7, 30), day(1, 8)),
     ("Bern", 20.0, day(1, 20), day(1, 21)),
@@ -20,22 +24,57 @@ RIDES: list[Ride] = [
 ]
 
 
+def accumulate(place: Place, spark: SparkSession, request: Request) -> None:
+    """All that a replay does before it is cut off: rows that it was asked for are gone from their table."""
+    run_stage(Site(spark, place.store, place.pipeline), request, stage="accumulate", source="main")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("what", "flags"), [("late", ("--ignore-lateness",)), ("quarantine", ())])
+@pytest.mark.parametrize("what", ["late", "quarantine"])
 def test_a_replay_that_was_cut_off_goes_on_when_it_is_said_again(
-    place: Place, spark: SparkSession, what: str, flags: tuple[str, ...]
+    place: Place, spark: SparkSession, what: str
 ):
     place.write_rides(RIDES)
-    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d").code == 0
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
     place.write_rides(RIDES[:4])
-    # As far as it came: the rows that it looks for are gone.
-    assert place.sash("stage", "accumulate", *SECOND, *flags).code == 0
+    is_late = what == "late"
+    accumulate(place, spark, Request(batch=days(2, 3), ignore_lateness=is_late, replays=what))
     outside = place.sash("replay", what, *FIRST)
     assert (outside.code, "nothing to replay" in outside.out) == (0, True)
     said = place.sash("replay", what)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(
-        "batch [2024-01-02 00:00, 2024-01-03 00:00) is unfinished, and is gone on with\n"
-    )
+    assert said.out.startswith("batch [2024-01-02 00:00, 2024-01-03 00:00) is unfinished, and comes first\n")
     rows = standing(read_ledger(place.store, "rides"))
-    assert [(it.status, it.revision, it.late) for it in rows][1] == ("published", 1, 0 if flags else 1)
+    assert [(it.status, it.revision, it.late) for it in rows][1] == ("published", 1, 0 if is_late else 1)
+
+
+@pytest.mark.slow
+def test_a_replay_lets_alone_what_somebody_else_is_at(place: Place, spark: SparkSession):
+    place.write_rides([*RIDES, ("Bern", 1.0, None, day(1, 9))])
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    place.write_rides(RIDES[:4])
+    accumulate(place, spark, Request(batch=days(2, 3)))
+    said = place.sash("replay", "quarantine")
+    assert said.code == 4 and "batch [2024-01-02 00:00, 2024-01-03 00:00) is running" in said.err
+    assert place.sash("run", *SECOND).code == 0
+    assert place.sash("replay", "quarantine").code == 0
+    assert [it.quarantined for it in standing(read_ledger(place.store, "rides"))] == [0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("done", [0, 1])
+def test_a_row_that_arrived_elsewhere_is_counted_wherever_its_replay_is_cut_off(
+    place: Place, spark: SparkSession, done: int
+):
+    place.write_rides([*RIDES[:2], RIDES[3], ("Chur", 1.0, None, None)])
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    place.write_rides([*RIDES[:2], RIDES[3], ("Chur", 1.0, day(2, 1), day(2, 3))])
+    words = read_arguments(["replay", str(place.spec), "quarantine"])
+    requests = replayed(words, place.pipeline, store=place.store, what="quarantine", say=print)
+    assert len(requests) == 2
+    for request in requests[:done]:
+        list(run_batch(Site(spark, place.store, place.pipeline), request))
+    accumulate(place, spark, requests[done])
+    assert place.sash("replay", "quarantine").code == 0
+    rows = standing(read_ledger(place.store, "rides"))
+    assert [(it.status, it.ingested, it.quarantined) for it in rows] == [("published", 2, 0)] * 2

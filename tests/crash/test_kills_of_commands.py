@@ -1,4 +1,4 @@
-"""A replay and an upkeep, killed at any of their writes and said again, end as if nothing had happened."""
+"""Replays and upkeep, killed at their writes and said again, end as if nothing had happened."""
 
 from __future__ import annotations
 

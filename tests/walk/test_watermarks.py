@@ -84,11 +84,16 @@ def test_the_walk_keeps_all_rules_also_for_batches_that_run_again(
 ) -> None:
     stand, walk = Stand(spark, tmp_path, case), Walk(pipeline=case.pipeline)
     behind = [*case.events, replace(case.events[4], id=99, substream="z", event_us=20 * SECOND)]
+    furthest = [*behind, replace(case.events[-2], id=100, substream="w", arrival_us=550 * SECOND)]
     *in_turn, last = case.batches
     again = [(case.batches[3], case.events), (in_turn[-1], case.events), (case.batches[1], behind)]
-    # The last knows of the device that a restatement has brought.
-    for batch, rows in [*[(it, case.events) for it in in_turn], *again, (last, behind)]:
+    # The newest again, with the same rows, knows of a device that the one before it has brought since: that
+    # is a revision, though nothing is published. The last knows of it too.
+    again += [(case.batches[5], furthest), (in_turn[-1], furthest)]
+    for batch, rows in [*[(it, case.events) for it in in_turn], *again, (last, furthest)]:
         stand.feed(rows)
         stand.run(batch)
         walk.run(batch, rows)
         same_tables(stand, walk)
+    newest = walk.outcomes[in_turn[-1].bounds]
+    assert (newest.revision, newest.panes) == (1, 0)
