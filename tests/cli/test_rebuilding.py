@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -26,10 +28,10 @@ def test_rows_that_a_rebuild_left_when_it_was_cut_off_are_not_run_upon(
     assert place.sash("run", *BATCH).code == 0
     recreate = small.recreate
 
-    def cut_off(store: Folder, table: str, *, columns: Columns) -> None:
+    def cut_off(store: Folder, table: str, *, columns: Columns, still_mine: Callable[[], None]) -> None:
         if table == "panes":
             raise CutOff
-        recreate(store, table, columns=columns)
+        recreate(store, table, columns=columns, still_mine=still_mine)
 
     with monkeypatch.context() as patched:
         patched.setattr(small, "recreate", cut_off)
