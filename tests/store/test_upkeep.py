@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -22,9 +20,9 @@ from pipelines.store.history import restore
 from pipelines.store.ledger_rows import LedgerRow, Status
 from pipelines.store.tables import ATTEMPTS, FRAME, LONG, RUNS, TEXT, Folder
 from pipelines.store.upkeep import maintain_table
+from tests.crash.aging import age
 
 DAY = 86_400_000_000
-EIGHT_DAYS = 8 * 24 * 3600
 SPEC = """\
 name: visits
 source: {format: csv, path: visits.csv, schema: "page STRING, seen TIMESTAMP", event_time: seen}
@@ -78,19 +76,6 @@ def days(folder: Folder) -> list[int]:
     )
 
 
-def age(folder: Folder) -> None:
-    """Let all that was written and removed in the table have been so eight days ago."""
-    for path in Path(folder.path("frames")).rglob("*.parquet"):
-        then = path.stat().st_mtime - EIGHT_DAYS
-        os.utime(path, (then, then))
-    for log in Path(folder.path("frames")).glob("_delta_log/*.json"):
-        lines = [json.loads(line) for line in log.read_text().splitlines()]
-        for line in lines:
-            if "remove" in line:
-                line["remove"]["deletionTimestamp"] -= EIGHT_DAYS * 1000
-        log.write_text("\n".join(map(json.dumps, lines)))
-
-
 def stray(folder: Folder) -> Path:
     """A file that no commit names, as a writer leaves one that is at work, or was killed."""
     path = Path(folder.path("frames")) / "day=1970-01-01" / "grid=aligned" / "part-00000-mine.parquet"
@@ -104,7 +89,7 @@ def test_while_a_batch_is_unfinished_no_file_is_deleted_however_old(folder: Fold
     small.overwrite(small.open_table(folder, "frames"), [])
     write(folder, [4])
     mine = stray(folder)
-    age(folder)
+    age(Path(folder.root))
     kept = maintain_table(folder, "frames", pipeline=pipeline)
     assert (kept.deleted, mine.exists()) == (0, True)
     restore(folder, "frames", version=version, fences=[Fence("frames", 9)])
@@ -117,7 +102,7 @@ def test_without_one_what_no_version_of_the_last_week_needs_is_deleted(folder: F
     assert mine.exists() and days(folder) == [3, 3]
     version = small.open_table(folder, "frames").version()
     # Files of that age, of which one went only now, are needed by whoever reads the version before.
-    age(folder)
+    age(Path(folder.root))
     write(folder, [4])
     small.overwrite(small.open_table(folder, "frames"), [])
     kept = maintain_table(folder, "frames", pipeline=pipeline)
