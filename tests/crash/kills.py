@@ -36,6 +36,8 @@ class Kills:
     before: World
     words: tuple[str, ...]
     folder: Path
+    order: Callable[..., list[str]] = command
+    """How a process is started that is asked so in a world."""
     struck: set[str] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)
     """Those that a calm one commits to."""
@@ -70,7 +72,7 @@ class Kills:
     def _killed(self, at: Moment) -> tuple[World, bool]:
         self.ran += 1
         world = self.before.copy(self.folder / f"killed {self.ran}, at {at.what} {at.number}")
-        ended = run_and_kill(command(world, *self.words), world.store, at=at)
+        ended = run_and_kill(self.order(world, *self.words), world.store, at=at)
         if ended.was_killed and ended.last is not None:
             self.struck.add(ended.last)
         print(f"{self.ran}: {at}: {'killed' if ended.was_killed else 'done'} after {ended.last}", flush=True)
