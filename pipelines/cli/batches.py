@@ -88,12 +88,14 @@ def await_turn(pipeline: Pipeline, store: str, *, batch: Interval, replace: bool
             told = _pause(other, told)
 
 
-def await_quiet(pipeline: Pipeline, store: str, *, wait: bool) -> None:
-    """Return when no batch is running; at once unless asked to wait, for to empty the tables refuses then."""
+def await_quiet(pipeline: Pipeline, store: str, *, batches: Sequence[Interval], wait: bool) -> None:
+    """Return when no other batch than these is running; at once unless asked to wait, for to empty the tables
+    refuses then.
+    """
     told: LedgerRow | None = None
     while wait:
         other = unfinished(read_ledger(store, pipeline.name))
-        if other is None or other.status != "running":
+        if other is None or other.status != "running" or other.batch in batches:
             return
         told = _pause(other, told)
 

@@ -40,7 +40,7 @@ def plan(arguments: Arguments) -> None:
     first = requests[0]
     if arguments.rebuild:
         refuse_rebuild_without_bounds(arguments)
-        await_quiet(pipeline, store, wait=arguments.wait)
+        await_quiet(pipeline, store, batches=[it.batch for it in requests], wait=arguments.wait)
     else:
         await_turn(pipeline, store, batch=first.batch, replace=first.replace, wait=arguments.wait)
     site = Site(session_of(arguments), store, pipeline)

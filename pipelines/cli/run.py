@@ -44,18 +44,19 @@ def run(arguments: Arguments) -> None:
     """Run the batches, tell how far it is, and sum up."""
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
-    requests = requests_of(arguments, batches_of(arguments, pipeline, store=store))
+    batches = batches_of(arguments, pipeline, store=store)
+    requests = requests_of(arguments, batches)
     if arguments.since is None:
         requests = [gone_on_with(pipeline, store, request=request) for request in requests]
     if arguments.final:
-        confirm_final(pipeline, [request.batch for request in requests], yes=arguments.yes)
+        confirm_final(pipeline, batches, yes=arguments.yes)
     if arguments.rebuild:
         refuse_rebuild_without_bounds(arguments)
         confirm_rebuild(pipeline, yes=arguments.yes)
-        await_quiet(pipeline, store, wait=arguments.wait)
-        for request in requests:
-            refuse_too_many_paths(pipeline, request.batch)
-        empty_tables(Site(session_of(arguments), store, pipeline), requests[0].batch)
+        await_quiet(pipeline, store, batches=batches, wait=arguments.wait)
+        for batch in batches:
+            refuse_too_many_paths(pipeline, batch)
+        empty_tables(Site(session_of(arguments), store, pipeline), batches)
     carry_out(arguments, pipeline, store=store, requests=requests)
 
 

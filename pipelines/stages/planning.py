@@ -83,7 +83,7 @@ def plan_batches(site: Site, requests: Sequence[Request], *, anew: bool = False)
     stop; `anew`: after all tables were emptied. Raises what it would raise.
     """
     if anew:
-        refuse_while_running(site)
+        refuse_while_running(site, [request.batch for request in requests])
     emptied = files_of(site.tables) if anew else {}
     with _scratch(site, anew=anew) as scratch:
         for request in requests:

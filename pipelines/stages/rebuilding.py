@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipelines.checks import load_suite, unknown_names
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.verify import check
@@ -21,23 +23,25 @@ from pipelines.store.retention import say_gone
 from pipelines.store.tables import ATTEMPTS, PARTITIONED_BY, RUNS, Columns, Shapes
 
 
-def empty_tables(site: Site, batch: Interval) -> None:
-    """Empty all tables of the pipeline, in the shapes of the spec as it now is, for a first batch.
+def empty_tables(site: Site, batches: Sequence[Interval]) -> None:
+    """Empty all tables of the pipeline, in the shapes of the spec as it now is, for these batches to run.
 
-    Raises `CorrectTheSpec` where spec or expectations are wrong, `WaitForTheBatch` while a batch is running.
+    Raises `CorrectTheSpec` where spec or expectations are wrong, `WaitForTheBatch` while another batch than
+    these is running: whoever is at one of these is taken over from, as by a run.
     What was in them stays in their history for a week. Cut off in the middle, the ledger is empty and some
     tables are not: the next run refuses then, until it is said again.
     """
+    batch = batches[0]
     check(site.spark, site.declared, batch=batch)
     suite = load_suite(site.declared.expectations)
-    refuse_while_running(site)
+    refuse_while_running(site, batches)
     anew = Site(site.spark, site.store, site.declared)
     shapes = shapes_of(anew, batch=batch)
     unknown = unknown_names(suite) if suite.expectations else ()
     problems = (*unfit(anew, suite, shapes=shapes, batch=batch), *unknown)
     if problems:
         raise CorrectTheSpec(site.declared.path.name, problems)
-    attempt = _empty_ledger(site, batch)
+    attempt = _empty_ledger(site, batches)
     # No restatement is beyond what upkeep let go any more.
     say_gone(site.tables, None)
     lanes = lanes_of(site.declared)
@@ -56,25 +60,25 @@ def empty_tables(site: Site, batch: Interval) -> None:
         small.let_be_empty(site.tables, table, still_mine=still_mine)
 
 
-def refuse_while_running(site: Site) -> None:
-    """Raise `WaitForTheBatch` where a batch is at work in the tables that are to be emptied."""
-    _refuse_running(unfinished(read_ledger(site.store, site.declared.name)))
+def refuse_while_running(site: Site, batches: Sequence[Interval]) -> None:
+    """Raise `WaitForTheBatch` where another batch is at work in the tables that are to be emptied."""
+    _refuse_running(unfinished(read_ledger(site.store, site.declared.name)), batches)
 
 
-def _empty_ledger(site: Site, batch: Interval) -> int:
-    """Take all rows out of the ledger, unless a batch has begun to run since somebody looked; returns the
-    number of an attempt above all that there were.
+def _empty_ledger(site: Site, batches: Sequence[Interval]) -> int:
+    """Take all rows out of the ledger, unless another batch has begun to run since somebody looked; returns
+    the number of an attempt above all that there were.
     """
     small.create(site.tables, "runs", columns=RUNS)
     small.create(site.tables, "attempts", columns=ATTEMPTS)
 
     def commit() -> None:
         runs = small.open_table(site.tables, "runs")
-        _refuse_running(unfinished(read_rows(site.tables)))
+        _refuse_running(unfinished(read_rows(site.tables)), batches)
         small.overwrite(runs, [])
 
     small.retried(commit, "runs")
-    begun = Attempt.begun(batch, 0, stage=OPENING, source=None, at_us=now_us())
+    begun = Attempt.begun(batches[0], 0, stage=OPENING, source=None, at_us=now_us())
     numbered, _ = attempts.begin(site.tables, begun, still_open=lambda: None)
     # The tables are others from now on.
     attempts.say_versions(site.tables, None)
@@ -96,8 +100,8 @@ def _tables(shapes: Shapes) -> dict[str, Columns]:
     return {table: columns for table, columns in shapes.tables().items() if table not in OF_THE_LEDGER}
 
 
-def _refuse_running(pending: LedgerRow | None) -> None:
-    if pending is not None and pending.status == "running":
+def _refuse_running(pending: LedgerRow | None, batches: Sequence[Interval]) -> None:
+    if pending is not None and pending.status == "running" and pending.batch not in batches:
         raise WaitForTheBatch(
             f"batch {pending.batch} is running: the tables cannot be rebuilt under it. Wait until it is "
             "done, or abandon it"

@@ -200,6 +200,8 @@ def close_run(store: Folder, run: Run, *, row: LedgerRow) -> None:
         rows = _rows(small.read(runs))
         if not any(one.is_unfinished and _is_of(one, run) for one in rows):
             raise _is_over(run)
+        # All may have been emptied, and the batch begun anew, while this one slept.
+        still_mine(store, run)
         covered = [replace(one, status="abandoned") for one in rows if one.batch in run.opening.covered]
         _put(runs, rows, row, *covered)
 
@@ -248,6 +250,7 @@ def forget(store: Folder, run: Run) -> None:
         kept = [one for one in rows if not (one.is_unfinished and _is_of(one, run))]
         if len(kept) == len(rows):
             raise _is_over(run)
+        still_mine(store, run)
         small.overwrite(runs, [one.values() for one in kept])
 
     small.retried(commit, "runs")

@@ -16,12 +16,10 @@ from pathlib import Path
 import psutil
 
 from pipelines.stages import Request
-from tests.crash.killing import Victim, kill, send
+from tests.crash.killing import QUICK, Victim, kill, send
 
 # A superuser writes whatever the permissions say, unless this is taken from it.
 WITHOUT_OVERRIDE = ["setpriv", "--bounding-set", "-dac_override"]
-# Most are killed before what a second compiler brings has paid for itself.
-QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class Worker:
         limited = WITHOUT_OVERRIDE if os.geteuid() == 0 and shutil.which("setpriv") else []
         self.process = subprocess.Popen(
             [*limited, *map(str, words)],
-            env={**os.environ, "SPARK_SUBMIT_OPTS": QUICK, "SASH_MEMORY": "1g"},
+            env={**os.environ, **QUICK},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

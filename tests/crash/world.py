@@ -155,7 +155,7 @@ class World:
 
     def rebuild(self, spark: SparkSession, batch: Interval) -> None:
         """Empty all tables, and run a batch as the first."""
-        empty_tables(self.site(spark), batch)
+        empty_tables(self.site(spark), [batch])
         self.run(spark, batch)
 
     def contents(self) -> Contents:

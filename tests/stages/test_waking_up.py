@@ -4,7 +4,7 @@ wakes up, and it writes nothing any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -17,7 +17,7 @@ from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, load, state_fingerprint
 from pipelines.stages import abandoning, rebuilding
 from pipelines.store import small
-from pipelines.store.ledger import Run, close_run, mark, open_run, read_rows
+from pipelines.store.ledger import Run, close_run, forget, mark, open_run, read_rows
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.retention import gone_until_us, say_gone
@@ -70,9 +70,13 @@ class Rides:
         small.overwrite(small.open_table(self.store, "frames"), [])
         for name, its in ((f"{city} and before", FIRST), (city, batch)):
             self.write(name, its)
+        self.close(run)
+
+    def close(self, run: Run) -> None:
         at_us = run.opening.started_at_us or 0
         row = run.opening.row(fingerprint=self.fingerprint, started_at_us=at_us)
-        close_run(self.store, run, row=replace(row, status="published", watermark_after_us=batch.end_us))
+        after_us = run.batch.end_us
+        close_run(self.store, run, row=replace(row, status="published", watermark_after_us=after_us))
 
     def stands(self) -> tuple[list[str], list[tuple[Interval, str]]]:
         """The frames, and the ledger."""
@@ -135,23 +139,49 @@ class Place:
         self.tables = rides.store
 
 
-def test_a_rebuilding_that_wakes_up_leaves_the_frames_of_those_who_went_on(
-    rides: Rides, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def empty_tables(rides: Rides, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[Interval]], None]:
+    """Empties them as a rebuilding does, without a Spark."""
     # Whether spec and expectations are right asks Spark, and is not what this is about.
     monkeypatch.setattr(rebuilding, "check", lambda *_, **__: None)
     monkeypatch.setattr(rebuilding, "unfit", lambda *_, **__: ())
     monkeypatch.setattr(rebuilding, "shapes_of", lambda *_, **__: SHAPES)
     monkeypatch.setattr(rebuilding, "Site", lambda *_: Place(rides))
+    place = Place(rides)
+    return lambda batches: rebuilding.empty_tables(place, batches)  # type: ignore[arg-type]  # enough here
 
+
+def test_a_rebuilding_that_wakes_up_leaves_the_frames_of_those_who_went_on(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch, empty_tables: Callable[[Sequence[Interval]], None]
+) -> None:
     def others() -> None:
-        rebuilding.empty_tables(Place(rides), FIRST)  # type: ignore[arg-type]  # a place is enough here
+        empty_tables([FIRST])
         rides.run("one", FIRST)
         rides.run("two", SECOND)
 
     monkeypatch.setattr(small, "recreate", sleeping_before("frames", others, small.recreate))
     with pytest.raises(WaitForTheBatch) as told:
-        rebuilding.empty_tables(Place(rides), FIRST)  # type: ignore[arg-type]  # a place is enough here
+        empty_tables([FIRST])
     assert told.value.is_over
     ran = [(FIRST, "published"), (SECOND, "published")]
     assert rides.stands() == (["two", "two and before"], ran)
+
+
+def test_who_sleeps_before_its_last_write_does_not_end_the_batch_that_is_rebuilt_meanwhile(
+    rides: Rides, empty_tables: Callable[[Sequence[Interval]], None]
+) -> None:
+    asleep = rides.begin(SECOND)
+    with pytest.raises(WaitForTheBatch, match="the tables cannot be rebuilt under it"):
+        empty_tables([FIRST])
+    empty_tables([FIRST, SECOND])
+    rides.run("one", FIRST)
+    anew = rides.begin(SECOND)
+    assert (anew.batch, anew.revision) == (asleep.batch, asleep.revision)
+    stood = rides.stands()
+    assert stood[1] == [(FIRST, "published"), (SECOND, "running")]
+    for ends in (rides.close, lambda run: forget(rides.store, run)):
+        with pytest.raises(WaitForTheBatch):
+            ends(asleep)
+        assert rides.stands() == stood
+    rides.close(anew)
+    assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "published")]

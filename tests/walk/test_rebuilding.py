@@ -11,7 +11,6 @@ from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, open_batch, rebuilding, run_batch
-from pipelines.store.ledger import mark
 from pipelines.store.tables import Shapes
 from pipelines.store.writes import append
 from tests.walk.test_sessions import CLICKS, SECOND, SPEC, site_of, standing_windows
@@ -39,15 +38,14 @@ def test_who_slept_through_a_rebuilding_writes_nothing_and_a_batch_that_began_is
     shapes_of = rebuilding.shapes_of
     monkeypatch.setattr(rebuilding, "shapes_of", while_one_begins)
     with pytest.raises(WaitForTheBatch, match="is running: the tables cannot be rebuilt under it"):
-        rebuilding.empty_tables(site, FIRST)
+        rebuilding.empty_tables(site, [FIRST])
     assert standing_windows(tmp_path / "store") == stood != []
 
     monkeypatch.setattr(rebuilding, "shapes_of", shapes_of)
     asleep = open_batch(site, Request(batch=NEXT))
     found = site.tables.read("partial_sessions")
     rows = site.spark.createDataFrame(found.collect(), found.schema)
-    mark(site.tables, asleep, status="failed")
-    rebuilding.empty_tables(site, FIRST)
+    rebuilding.empty_tables(site, [FIRST, NEXT])
     append(site.tables, "partial_sessions", rows=rows, fence=asleep.fence("partial_sessions/main"))
     assert site.tables.read("partial_sessions").collect() == []
     list(run_batch(site, Request(batch=FIRST)))
@@ -64,7 +62,7 @@ def test_a_rebuilding_also_empties_what_the_spec_no_longer_asks_for(
     stood = standing_windows(tmp_path / "store")
     (tmp_path / "dags" / "clicks.yml").write_text(SPEC)
     without = Site(spark, site.store, load(tmp_path / "dags" / "clicks.yml"))
-    rebuilding.empty_tables(without, FIRST)
+    rebuilding.empty_tables(without, [FIRST])
     assert site.tables.read("event_ids").collect() == []
     list(run_batch(without, Request(batch=FIRST)))
     assert standing_windows(tmp_path / "store") == stood
