@@ -11,7 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.spec import load
+from pipelines.store.ledger_rows import unfinished
+from pipelines.store.reader import read_ledger
+from tests.crash.by_stages import Task, tasks_of
 from tests.crash.killing import written
+from tests.crash.kills import of_batch
 from tests.crash.watching import Watch
 from tests.crash.workers import Asked, Command, Worker
 
@@ -67,6 +72,33 @@ def kill_python(scene: Scene) -> bool:
     was_done = scene.worker.has_answered
     scene.worker.kill("python")
     return not was_done
+
+
+def give_it_up(scene: Scene) -> bool:
+    """Killed, and abandoned; asked for again it begins where the batches before it ended."""
+    scene.begin()
+    scene.worker.kill()
+    pending = unfinished(read_ledger(str(scene.store), scene.spec.stem))
+    if pending is not None:
+        scene.spare.tell(Command("abandon", of_batch(pending.batch)), spec=scene.spec)
+        said = scene.spare.answer()
+        assert said == "done", said
+    return pending is not None
+
+
+def retry_out_of_turn(scene: Scene) -> bool:
+    """By tasks: the sources in any order, and stages that had ended again, with those after them."""
+    if isinstance(scene.asked, Command):
+        return nothing(scene)
+    *sources, combine, finalise, publish = tasks_of(load(scene.spec))
+    stages, order = [combine, finalise, publish], list[Task]()
+    for _ in range(scene.chosen.randint(1, 3)):
+        some = scene.chosen.sample(sources, scene.chosen.randint(1 if order else len(sources), len(sources)))
+        order += [*some, *stages[: scene.chosen.randint(0, 2)]]
+    scene.worker.tell(scene.asked, spec=scene.spec, tasks=[*order, *stages])
+    said = scene.worker.answer()
+    assert said == "done", f"by {order}: {said}"
+    return True
 
 
 def pause_and_take_over(scene: Scene) -> bool:
@@ -180,8 +212,14 @@ def nothing(scene: Scene) -> bool:
 FAULTS: dict[str, Callable[[Scene], bool]] = {
     it.__name__.replace("_", " "): it
     for it in (
-        *(nothing, kill_both, kill_the_jvm, kill_python, pause_and_take_over),
-        *(run_twice_at_once, maintain_in_the_middle, fill_the_disk, take_permission_away),
+        *(nothing, kill_both, kill_the_jvm, kill_python, give_it_up, retry_out_of_turn),
+        *(
+            pause_and_take_over,
+            run_twice_at_once,
+            maintain_in_the_middle,
+            fill_the_disk,
+            take_permission_away,
+        ),
         *(half_write_an_input, put_noise_among_the_inputs, overwrite_an_input),
     )
 }

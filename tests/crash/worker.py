@@ -1,7 +1,7 @@
 """A process that does what it is told, one JSON object a line: `worker.py STORE`.
 
-A line is a batch, or a command of `sash` without the store. It answers each with `done`, or with the name and
-the first line of what was raised.
+A line is a batch, whole or by tasks, or a command of `sash` without the store. It answers each with `done`,
+or with the name and the first line of what was raised.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from pipelines.cli.arguments import read_arguments
 from pipelines.intervals import Interval
 from pipelines.session import open_session
 from pipelines.spec import load
-from pipelines.stages import Request, Site, run_batch
+from pipelines.stages import Request, Site, open_batch, run_batch
 from tests.conftest import SMALL_WORK
+from tests.crash.by_stages import run_tasks
 
 MASTER = "local[2]"
 
@@ -44,9 +45,14 @@ def main(store: str) -> None:
 
 
 def run(told: dict[str, Any], store: str, *, spark: SparkSession) -> None:
-    spec = Path(told.pop("spec"))
+    spec, tasks = Path(told.pop("spec")), told.pop("tasks")
     request = Request(batch=Interval(*told.pop("batch")), **told)
-    list(run_batch(Site(spark, store, load(spec)), request))
+    site = Site(spark, store, load(spec))
+    if tasks:
+        open_batch(site, request)
+        run_tasks(site, request, tasks)
+    else:
+        list(run_batch(site, request))
 
 
 def carry_out(words: list[str], store: str) -> None:

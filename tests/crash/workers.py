@@ -10,12 +10,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
 from pipelines.stages import Request
+from tests.crash.by_stages import Task
 from tests.crash.killing import QUICK, Victim, kill, send
 
 # A superuser writes whatever the permissions say, unless this is taken from it.
@@ -49,15 +51,17 @@ class Worker:
         )
         self.is_ready = False
 
-    def tell(self, asked: Asked, *, spec: Path) -> None:
-        """Ask for a batch of a pipeline, or for something else, and do not wait for it."""
+    def tell(self, asked: Asked, *, spec: Path, tasks: Sequence[Task] = ()) -> None:
+        """Ask for a batch of a pipeline, or for something else, and do not wait for it; `tasks`: for these of
+        its stages, as Airflow asks for them.
+        """
         self.wait_until_ready()
         told: dict[str, object]
         if isinstance(asked, Command):
             told = {"words": [asked.name, str(spec), *asked.words]}
         else:
             bounds = (asked.batch.start_us, asked.batch.end_us)
-            told = {**asdict(asked), "spec": str(spec), "batch": bounds}
+            told = {**asdict(asked), "spec": str(spec), "batch": bounds, "tasks": tasks}
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(told) + "\n")
         self.process.stdin.flush()
