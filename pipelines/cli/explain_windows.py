@@ -6,6 +6,7 @@ from typing import assert_never
 
 from pipelines.cli.explain_plans import plans
 from pipelines.cli.written import Value, table
+from pipelines.intervals import show_instant
 from pipelines.spec import Pipeline, show_duration
 from pipelines.spec.model import (
     Cumulate,
@@ -39,9 +40,7 @@ def frames(pipeline: Pipeline) -> str:
 
 def windows(pipeline: Pipeline) -> str:
     """Of each window its shape, and what it costs to put it together."""
-    listed = [
-        [window.name, *_shape(window.shape, grid_of(pipeline, window.name))] for window in pipeline.windows
-    ]
+    listed = [[window.name, *_told(window, grid_of(pipeline, window.name))] for window in pipeline.windows]
     headers = ("window", "shape", "windows an event is in", "made of")
     told = table(headers, listed)
     planned = any(isinstance(window.shape, Sliding | Cumulate) for window in pipeline.windows)
@@ -101,9 +100,16 @@ def _lengths(shape: Shape) -> list[str]:
     return lengths
 
 
+def _told(window: Window, grid: Grid) -> tuple[str, str, str]:
+    """The same as of its shape, and where it begins."""
+    shape, held, made = _shape(window.shape, grid)
+    begins = "" if window.from_us is None else f", from {show_instant(window.from_us)}"
+    return f"{shape}{begins}", held, made
+
+
 def _shape(  # noqa: PLR0911  # one line a shape
     shape: Shape, grid: Grid
-) -> tuple[Value, Value, Value]:
+) -> tuple[str, str, str]:
     """What a window is, how many of them hold an event, and what one is made of."""
     told = ", ".join(_lengths(shape))
     frames = 0 if grid.frame_us is None else _longest_us(shape) // grid.frame_us

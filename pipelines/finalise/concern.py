@@ -26,10 +26,10 @@ class Concern:
     unless triggers hold news back. Closing in this batch: `closed_before_us < end ≤ close_until_us`. `None`
     for a bound: there is no such watermark, or a restatement, for which nothing is closed. `coarser_us` is
     the length of the coarser frames that there are, if any. Of windows that end at `whole_after_us` or before
-    some frames are gone, and none of them is published. `was_early`: some may have been published before they
-    are due, by another spec, and are to be corrected. `may_wait`: news may, under the triggers of
-    another spec. `cut_short_us`: some windows that end up to there were open until now, under another spec,
-    and news may wait in them.
+    some frames are gone, or the definition begins later: none of them is published. `was_early`: some may
+    have been published before they are due, by another spec, and are to be corrected. `may_wait`: news may,
+    under the triggers of another spec. `cut_short_us`: some windows that end up to there were open until now,
+    under another spec, and news may wait in them.
     """
 
     window: Window
@@ -136,7 +136,14 @@ class Concern:
                 needed.append(Interval(start_us, self.due_until_us))
         if self.closing is not None:
             needed.append(Interval(_shift(self.closing.start_us, -self.size_us), self.closing.end_us))
-        return merge(needed)
+        return self._since(merge(needed))
+
+    def _since(self, needed: list[Interval]) -> list[Interval]:
+        """Without what lies before all windows of a definition that says where they begin."""
+        from_us = self.window.from_us
+        if from_us is None:
+            return needed
+        return [Interval(max(it.start_us, from_us), it.end_us) for it in needed if it.end_us > from_us]
 
 
 def concern_of(window: Window, *, before_us: int | None, after_us: int | None, restated: bool) -> Concern:

@@ -74,20 +74,14 @@ def windows_missed_of(window: Window, watermark_us: int | None) -> Column:
     """How many of an event's windows of a definition were closed when it came."""
     judge_us = judging_us(window, watermark_us)
     if isinstance(window.shape, Sliding):
-        lateness_us = window.allowed_lateness_us
-        return windows_missed(
-            instant_of(window), window.shape, allowed_lateness_us=lateness_us, watermark_us=judge_us
-        )
+        return windows_missed(instant_of(window), window, watermark_us=judge_us)
     return held_missed(F.col(held_column(window)), window, watermark_us=judge_us)
 
 
 def windows_kept_of(window: Window, watermark_us: int | None) -> Column:
     """How many of an event's windows of a definition were not closed when it came."""
     if isinstance(window.shape, Sliding):
-        judge_us, lateness_us = judging_us(window, watermark_us), window.allowed_lateness_us
-        return windows_kept(
-            instant_of(window), window.shape, allowed_lateness_us=lateness_us, watermark_us=judge_us
-        )
+        return windows_kept(instant_of(window), window, watermark_us=judging_us(window, watermark_us))
     return F.size(held_column(window)).cast("bigint") - windows_missed_of(window, watermark_us)
 
 

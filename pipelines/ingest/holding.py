@@ -16,7 +16,7 @@ from pipelines.ingest.events import ARRIVAL_US, DEFAULT_EVENT_COLUMNS, EVENT_US,
 from pipelines.ingest.read import UNREADABLE
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Custom, PerElement, Pipeline, Sliding, Unaligned, Window
-from pipelines.windows import held, length_us
+from pipelines.windows import held, length_us, since
 
 HELD = "_held_"
 
@@ -34,15 +34,11 @@ def instant_of(window: Window) -> Column:
 def with_held(events: DataFrame, pipeline: Pipeline, *, breaks: Column) -> DataFrame:
     """The events with the windows that hold them; none for those that a rule `breaks`."""
     others = [window for window in pipeline.windows if not isinstance(window.shape, Sliding)]
-    columns = {
-        held_column(window): F.when(
-            ~breaks,
-            held(
-                window.shape, instant_of(window), key=pipeline.key, told=_said(events, window, breaks=breaks)
-            ),
-        )
-        for window in others
-    }
+    columns = {}
+    for window in others:
+        told = _said(events, window, breaks=breaks)
+        holding = held(window.shape, instant_of(window), key=pipeline.key, told=told)
+        columns[held_column(window)] = F.when(~breaks, since(holding, window.from_us))
     return events.withColumns(columns) if columns else events
 
 

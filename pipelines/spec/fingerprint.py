@@ -50,6 +50,8 @@ def _in_order(source: Source) -> Source:
 
 
 def _shape(window: Window) -> str:
+    if window.from_us is not None:
+        return _hash(repr((window.shape, window.time, window.from_us)))
     return _hash(repr(window.shape if window.time == "event" else (window.shape, window.time)))
 
 

@@ -150,10 +150,13 @@ class Panes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A window definition: its shape, and when its instances are published and closed."""
+    """A window definition: its shape, and when its instances are published and closed. Those that start
+    before `from_us` there are not.
+    """
 
     name: str
     shape: Shape
+    from_us: int | None = None
     allowed_lateness_us: int = 0
     panes: Panes = Panes()
     time: Literal["event", "arrival"] = "event"

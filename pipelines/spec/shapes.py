@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal, cast
 
-from pipelines.spec.durations import ISO, OF_MONTHS, parse_duration, show_duration
+from pipelines.spec.durations import ISO, OF_MONTHS, parse_duration, parse_instant, show_duration
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import (
     Cumulate,
@@ -44,6 +44,7 @@ def read_windows(
         fields = Fields(located, f"windows.{name}", problems=problems)
         before = len(problems)
         shape = _shape(fields)
+        from_us = _from_us(fields, shape)
         own_us = fields.duration("allowed_lateness")
         panes = read_panes(fields.within("panes"), common)
         time = fields.choice("time", ("event", "arrival")) or "event"
@@ -52,6 +53,7 @@ def read_windows(
             window = Window(
                 name=name,
                 shape=shape,
+                from_us=from_us,
                 allowed_lateness_us=lateness_us if own_us is None else own_us,
                 panes=panes,
                 time=cast(Literal["event", "arrival"], time),
@@ -102,6 +104,16 @@ def _shape(fields: Fields) -> Shape | None:
     if fields.take(kinds[0]) is None:
         return _refused(fields, kinds[0], text=f"found nothing; allowed is {_ALLOWED[kinds[0]]}")
     return _SHAPES[kinds[0]](fields)
+
+
+def _from_us(fields: Fields, shape: Shape | None) -> int | None:
+    """Where the windows begin, of shapes whose starts are known before any event is."""
+    from_us = fields.read("from", parse_instant)
+    if from_us is None or shape is None or isinstance(shape, Sliding | Cumulate):
+        return from_us
+    told = "found it where starts depend on the events; allowed is it with tumbling, sliding and cumulate"
+    fields.refuse(fields.items.get("from"), told, name="from")
+    return None
 
 
 def _global(fields: Fields) -> Shape | None:

@@ -63,12 +63,18 @@ def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
     if coarser_us is not None and not are_new(work):
         concern = replace(concern, coarser_us=coarser_us)
     # Of windows that reach further back some frames are gone: what was published of them stands.
-    return concern if kept_us is None else concern.whole_from(kept_us)
+    first_us = largest(kept_us, window.from_us)
+    return concern if first_us is None else concern.whole_from(first_us)
 
 
 def told_in_part(work: Work) -> Iterator[str]:
     """What to say where windows are new over frames of which the oldest are gone."""
-    kept_us, names = kept_from_us(work), work.run.opening.changes.new_windows
+    kept_us, new = kept_from_us(work), work.run.opening.changes.new_windows
+    names = [
+        it.name
+        for it in work.pipeline.windows
+        if it.name in new and kept_us is not None and (it.from_us is None or it.from_us < kept_us)
+    ]
     if names and kept_us is not None:
         listed, are = ", ".join(f"`{name}`" for name in names), "is" if len(names) == 1 else "are"
         yield (

@@ -6,9 +6,8 @@ Promised: floors are true floors, and every instant of a frame lies in the same 
 
 from pipelines.windows.custom import Proto, window_function
 from pipelines.windows.grids import ALIGNED, ARRIVAL, COARSER, Grid, grid_of, grids_of
-from pipelines.windows.held import held, length_us
+from pipelines.windows.held import held, length_us, since
 from pipelines.windows.lateness import (
-    closed_over,
     closes_us,
     grace_us,
     held_kept,
@@ -39,7 +38,6 @@ __all__ = [
     "Grid",
     "Proto",
     "by_window",
-    "closed_over",
     "closes_us",
     "covered_by",
     "grace_us",
@@ -56,6 +54,7 @@ __all__ = [
     "length_us",
     "merges",
     "session_windows",
+    "since",
     "starts_of",
     "window_function",
     "windows_kept",

@@ -61,6 +61,13 @@ def held(  # noqa: PLR0911  # one line a shape
             assert_never(shape)
 
 
+def since(windows: Column, from_us: int | None) -> Column:
+    """Those of an array of windows that do not start before an instant."""
+    if from_us is None:
+        return windows
+    return F.filter(windows, lambda it: it["start_us"] >= F.lit(from_us))
+
+
 def bounds(start_us: Column, end_us: Column) -> Column:
     """A struct of the two bounds."""
     return F.struct(start_us.cast("bigint").alias("start_us"), end_us.cast("bigint").alias("end_us"))

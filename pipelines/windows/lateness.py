@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pipelines.intervals import LATEST_US
 from pipelines.spec.model import Shape, Sliding, Window
 from pipelines.windows.merging import touching
-from pipelines.windows.sliding import covered_by
+from pipelines.windows.sliding import Covered, covered_by
 
 
 def grace_us(shape: Shape) -> int:
@@ -53,36 +53,29 @@ def closes_us(end_us: Column, allowed_lateness_us: int) -> Column:
     return F.least(end_us + F.lit(allowed_lateness_us), F.lit(LATEST_US))
 
 
-def windows_missed(
-    instant_us: Column, sliding: Sliding, *, allowed_lateness_us: int, watermark_us: int | None
-) -> Column:
-    """How many of the windows over an instant had closed at that watermark. Without a watermark, none."""
+def windows_missed(instant_us: Column, window: Window, *, watermark_us: int | None) -> Column:
+    """How many of a definition's sliding windows over an instant had closed at that watermark. Without a
+    watermark, none.
+    """
+    sliding, covered = _covered(instant_us, window)
     if watermark_us is None:
         return F.lit(0).cast("bigint")
     if watermark_us >= LATEST_US:
-        return covered_by(instant_us, sliding).count
-    return closed_over(
-        instant_us, sliding, allowed_lateness_us=allowed_lateness_us, watermark_us=F.lit(watermark_us)
-    )
-
-
-def closed_over(
-    instant_us: Column, sliding: Sliding, *, allowed_lateness_us: int, watermark_us: Column
-) -> Column:
-    """The same where the watermark is a column, not the final one."""
-    covered = covered_by(instant_us, sliding)
-    last_closed_us = watermark_us - F.lit(allowed_lateness_us + sliding.size_us)
+        return covered.count
+    last_closed_us = F.lit(watermark_us - window.allowed_lateness_us - sliding.size_us)
     steps = F.call_function("div", last_closed_us - covered.first_us, F.lit(sliding.step_us)) + 1
     closed = F.when(last_closed_us >= covered.first_us, F.least(steps, covered.count)).otherwise(F.lit(0))
     # An event at or after the watermark misses nothing: most events leave here, before the divisions.
-    return F.when(instant_us >= watermark_us, F.lit(0)).otherwise(closed).cast("bigint")
+    return F.when(instant_us >= F.lit(watermark_us), F.lit(0)).otherwise(closed).cast("bigint")
 
 
-def windows_kept(
-    instant_us: Column, sliding: Sliding, *, allowed_lateness_us: int, watermark_us: int | None
-) -> Column:
-    """How many of the windows over an instant had not closed at that watermark."""
-    missed = windows_missed(
-        instant_us, sliding, allowed_lateness_us=allowed_lateness_us, watermark_us=watermark_us
-    )
-    return covered_by(instant_us, sliding).count - missed
+def windows_kept(instant_us: Column, window: Window, *, watermark_us: int | None) -> Column:
+    """How many of a definition's sliding windows over an instant had not closed at that watermark."""
+    _, covered = _covered(instant_us, window)
+    return covered.count - windows_missed(instant_us, window, watermark_us=watermark_us)
+
+
+def _covered(instant_us: Column, window: Window) -> tuple[Sliding, Covered]:
+    if not isinstance(window.shape, Sliding):
+        raise TypeError(f"found {window.shape}; allowed is a sliding window")
+    return window.shape, covered_by(instant_us, window.shape, from_us=window.from_us)

@@ -61,13 +61,16 @@ class Aggregate:
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """Every `[s, s + size)` with `s` a multiple of `step` away from `offset`. Tumbling has step = size."""
+    """Every `[s, s + size)` with `s` a multiple of `step` away from `offset`, from `begins` on if it says so.
+    Tumbling has step = size.
+    """
 
     name: str
     size: int
     step: int
     offset: int = 0
     lateness: int = 0
+    begins: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ def windows_of(instant: int, window: Window) -> list[Bounds]:
     held = []
     start = window.offset + (instant - window.offset) // window.step * window.step
     while instant < start + window.size:
-        held.append((start, start + window.size))
+        if window.begins is None or start >= window.begins:
+            held.append((start, start + window.size))
         start -= window.step
     return held[::-1]
 

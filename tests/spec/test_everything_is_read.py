@@ -27,6 +27,7 @@ def test_every_operation_is_read(op: str, read: Read) -> None:
         "{tumbling: 1 hour, offset: 5 minutes, panes: {early: none, late: each batch, mode: accumulating}}",
         "{sliding: 1 hour, step: 7 minutes, time: event}",
         "{sliding: 10 minutes, step: 1 hour}",
+        "{cumulate: 1 day, step: 1 hour, from: 2024-01-01T06:00+01:00}",
         "{tumbling: 1 hour, unaligned: false}",
         "{tumbling: 1 hour, unaligned: true}",
         "{tumbling: 1 hour, unaligned: 'hash(city)'}",

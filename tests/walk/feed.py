@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipelines.intervals import show_instant
 from tests.generators import condition_of, expression_of
 from tests.oracle import Aggregate, Event, Pipeline, Source, Window
 
@@ -76,6 +77,8 @@ def window_text(window: Window) -> str:
     entries = {"sliding": micros(window.size), "step": micros(window.step)}
     if window.size == window.step:
         entries = {"tumbling": micros(window.size)}
+    if window.begins is not None:
+        entries["from"] = show_instant(window.begins)
     return mapping({**entries, "offset": micros(window.offset), "allowed_lateness": micros(window.lateness)})
 
 

@@ -45,12 +45,30 @@ def test_a_window_is_closed_when_the_watermark_reaches_its_end_and_lateness(
     spark: SparkSession, watermark: int | None, missed: int
 ) -> None:
     instants = spark.createDataFrame([(15,)], "at BIGINT")
-    at = F.col("at")
+    at, window = F.col("at"), Window(name="it", shape=SLIDING, allowed_lateness_us=5)
     found = instants.select(
-        windows_missed(at, SLIDING, allowed_lateness_us=5, watermark_us=watermark).alias("missed"),
-        windows_kept(at, SLIDING, allowed_lateness_us=5, watermark_us=watermark).alias("kept"),
+        windows_missed(at, window, watermark_us=watermark).alias("missed"),
+        windows_kept(at, window, watermark_us=watermark).alias("kept"),
     ).collect()
     assert [(row.missed, row.kept) for row in found] == [(missed, 2 - missed)]
+
+
+#   windows over 15: [0, 20) closes at 25 and [10, 30) at 35
+@pytest.mark.parametrize(
+    ("begins", "held"), [(0, [25, 35]), (1, [35]), (10, [35]), (11, []), (20, []), (-10, [25, 35])]
+)
+@pytest.mark.parametrize("watermark", [None, 24, 25, 34, 35, LATEST_US])
+def test_windows_that_start_before_the_first_of_a_definition_are_not_missed(
+    spark: SparkSession, begins: int, held: list[int], watermark: int | None
+) -> None:
+    instants = spark.createDataFrame([(15,)], "at BIGINT")
+    window = Window(name="it", shape=SLIDING, allowed_lateness_us=5, from_us=begins)
+    found = instants.select(
+        windows_missed(F.col("at"), window, watermark_us=watermark).alias("missed"),
+        windows_kept(F.col("at"), window, watermark_us=watermark).alias("kept"),
+    ).collect()
+    closed = sum(1 for closes in held if watermark is not None and closes <= watermark)
+    assert [(row.missed, row.kept) for row in found] == [(closed, len(held) - closed)]
 
 
 @pytest.mark.parametrize("watermark", [None, 0, 100, LATEST_US])
@@ -58,10 +76,10 @@ def test_an_instant_between_windows_misses_none_and_keeps_none(
     spark: SparkSession, watermark: int | None
 ) -> None:
     instants = spark.createDataFrame([(7,)], "at BIGINT")
-    at = F.col("at")
+    at, window = F.col("at"), Window(name="it", shape=SPARSE)
     found = instants.select(
-        windows_missed(at, SPARSE, allowed_lateness_us=0, watermark_us=watermark).alias("missed"),
-        windows_kept(at, SPARSE, allowed_lateness_us=0, watermark_us=watermark).alias("kept"),
+        windows_missed(at, window, watermark_us=watermark).alias("missed"),
+        windows_kept(at, window, watermark_us=watermark).alias("kept"),
     ).collect()
     assert [(row.missed, row.kept) for row in found] == [(0, 0)]
 
