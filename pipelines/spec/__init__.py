@@ -16,7 +16,7 @@ from pipelines.spec.changes import (
 from pipelines.spec.check import frame_us, warnings
 from pipelines.spec.coarser import coarser_us
 from pipelines.spec.durations import parse_duration, parse_instant, show_duration
-from pipelines.spec.fingerprint import fingerprint, state_fingerprint
+from pipelines.spec.fingerprint import state_fingerprint
 from pipelines.spec.model import (
     Aggregate,
     Cumulate,
@@ -72,7 +72,6 @@ __all__ = [
     "coarser_us",
     "expand_paths",
     "find_modules_beside",
-    "fingerprint",
     "frame_us",
     "have_other_triggers",
     "hide",

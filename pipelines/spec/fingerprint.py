@@ -1,9 +1,9 @@
-"""What tells two specs apart: what their tables hold, and the specs as a whole."""
+"""What tells two specs apart whose tables hold something else."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from pipelines.spec.changes import LATE
 from pipelines.spec.check import frame_us
@@ -11,7 +11,6 @@ from pipelines.spec.model import Cumulate, EachBatch, Pipeline, Sliding, Source,
 
 DIGITS = 16
 READ_BY = ("select", "where", "event_time", "arrival_time")
-UNSAID = ("home", "path", "expectations", "frame_lengths")
 
 
 def state_fingerprint(pipeline: Pipeline) -> str:
@@ -59,20 +58,6 @@ def _grid(window: Window) -> str:
     if not isinstance(window.shape, Sliding | Cumulate):
         return "own"
     return "arrival" if window.time == "arrival" else "aligned"
-
-
-def fingerprint(pipeline: Pipeline) -> str:
-    """The same for two specs that say the same, wherever they lie and in whatever order their mappings
-    stand.
-    """
-    ordered = replace(
-        pipeline,
-        sources=tuple(sorted(map(_in_order, pipeline.sources), key=lambda source: source.name)),
-        aggregates=tuple(sorted(pipeline.aggregates, key=lambda aggregate: aggregate.name)),
-        windows=tuple(sorted(pipeline.windows, key=lambda window: window.name)),
-    )
-    said = {name: value for name, value in asdict(ordered).items() if name not in UNSAID}
-    return _hash(repr(sorted(said.items())))
 
 
 def _hash(text: str) -> str:
