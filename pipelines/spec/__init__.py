@@ -10,6 +10,7 @@ from pipelines.spec.changes import (
     changes_between,
     have_other_triggers,
     latenesses_of,
+    sources_of,
     windows_of,
     without_reading,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "secrets_of",
     "shares_files",
     "show_duration",
+    "sources_of",
     "state_fingerprint",
     "store_at",
     "warnings",

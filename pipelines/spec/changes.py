@@ -39,6 +39,12 @@ def windows_of(fingerprint: str) -> frozenset[str]:
     return frozenset(_windows(_parsed(fingerprint)))
 
 
+def sources_of(fingerprint: str) -> frozenset[str]:
+    """The names of the sources that a state fingerprint tells of."""
+    told = (name for name in _parsed(fingerprint) if name.startswith(READ))
+    return frozenset(name.removeprefix(READ).split(".")[0] for name in told)
+
+
 def latenesses_of(fingerprint: str) -> dict[str, int]:
     """How late events may be, in microseconds, of the windows whose late news may wait."""
     told = _parsed(fingerprint).items()

@@ -13,7 +13,7 @@ from typing import get_args
 from pipelines.checks import Stage
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline
+from pipelines.spec import Pipeline, sources_of
 from pipelines.stages.adding_up import LAW
 from pipelines.store.attempts import first_of, read, say_versions
 from pipelines.store.history import restore, versions
@@ -47,7 +47,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     before = _versions_before(store, pending)
     run = open_run(store, opens, fingerprint=fingerprint, stage=None, source=None)
     gone_us = gone_until_us(store)
-    for table, lanes in lanes_of(pipeline).items():
+    for table, lanes in lanes_of(pipeline, fingerprint).items():
         restore(
             store,
             table,
@@ -81,9 +81,12 @@ def _versions_before(store: Folder, pending: LedgerRow) -> Mapping[str, int]:
     return versions(store)
 
 
-def lanes_of(pipeline: Pipeline) -> dict[str, list[str]]:
-    """All lanes that a batch writes in, by table."""
-    sources = [source.name for source in pipeline.sources]
+def lanes_of(pipeline: Pipeline, *fingerprints: str) -> dict[str, list[str]]:
+    """All lanes that a batch writes in, by table, of the sources that the pipeline has and that others with
+    such a state had.
+    """
+    had = frozenset[str]().union(*map(sources_of, fingerprints))
+    sources = sorted(had.union(source.name for source in pipeline.sources))
     return {
         **{table: [f"{table}/{source}" for source in sources] for table in BY_SOURCE},
         **{table: [table] for table in WHOLE},

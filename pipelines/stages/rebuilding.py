@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pipelines.checks import load_suite, unknown_names
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
@@ -41,23 +41,27 @@ def empty_tables(site: Site, batches: Sequence[Interval]) -> None:
     problems = (*unfit(anew, suite, shapes=shapes, batch=batch), *unknown)
     if problems:
         raise CorrectTheSpec(site.declared.path.name, problems)
-    attempt = _empty_ledger(site, batches)
+    attempt, lanes = _empty_ledger(site, batches)
     # No restatement is beyond what upkeep let go any more.
     say_gone(site.tables, None)
-    lanes = lanes_of(site.declared)
 
     def still_mine() -> None:
         _refuse_if_overtaken(site, attempt)
 
+    def fence(table: str) -> None:
+        # Whoever was at work before, and sleeps, can write nothing any more.
+        for lane in lanes.get(table, ()):
+            small.say_written(site.tables, table, fence=Fence(lane=lane, attempt=attempt))
+
     for table, columns in _tables(shapes).items():
         small.create(site.tables, table, columns=columns)
-        for lane in lanes.get(table, ()):
-            # Whoever was at work before, and sleeps, can write nothing any more.
-            small.say_written(site.tables, table, fence=Fence(lane=lane, attempt=attempt))
+        fence(table)
         small.recreate(site.tables, table, columns=columns, still_mine=still_mine)
     for table in sorted(PARTITIONED_BY.keys() - shapes.tables().keys() - set(OF_THE_LEDGER)):
         # What the spec no longer asks for.
-        small.let_be_empty(site.tables, table, still_mine=still_mine)
+        if small.is_there(site.tables, table):
+            fence(table)
+            small.let_be_empty(site.tables, table, still_mine=still_mine)
 
 
 def refuse_while_running(site: Site, batches: Sequence[Interval]) -> None:
@@ -65,35 +69,43 @@ def refuse_while_running(site: Site, batches: Sequence[Interval]) -> None:
     _refuse_running(unfinished(read_ledger(site.store, site.declared.name)), batches)
 
 
-def _empty_ledger(site: Site, batches: Sequence[Interval]) -> int:
+def _empty_ledger(site: Site, batches: Sequence[Interval]) -> tuple[int, Mapping[str, Sequence[str]]]:
     """Take all rows out of the ledger, unless another batch has begun to run since somebody looked; returns
-    the number of an attempt above all that there were.
+    the number of an attempt above all that there were, and the lanes that they may write in.
     """
     small.create(site.tables, "runs", columns=RUNS)
     small.create(site.tables, "attempts", columns=ATTEMPTS)
 
-    def commit() -> None:
+    def commit() -> list[LedgerRow]:
         runs = small.open_table(site.tables, "runs")
-        _refuse_running(unfinished(read_rows(site.tables)), batches)
+        rows = read_rows(site.tables)
+        _refuse_running(unfinished(rows), batches)
         small.overwrite(runs, [])
+        return rows
 
-    small.retried(commit, "runs")
-    begun = Attempt.begun(batches[0], 0, stage=OPENING, source=None, at_us=now_us())
-    numbered, _ = attempts.begin(site.tables, begun, still_open=lambda: None)
-    # The tables are others from now on.
-    attempts.say_versions(site.tables, None)
-    return numbered.attempt
+    def still_empty() -> None:
+        if read_rows(site.tables):
+            raise _overtaken(site)
+
+    rows = small.retried(commit, "runs")
+    begun = Attempt.begun(attempts.NO_BATCH, 0, stage=OPENING, source=None, at_us=now_us())
+    numbered, _ = attempts.begin(site.tables, begun, still_open=still_empty)
+    return numbered.attempt, lanes_of(site.declared, *{row.spec_fingerprint or "" for row in rows})
 
 
 def _refuse_if_overtaken(site: Site, attempt: int) -> None:
     """Raise `WaitForTheBatch` where others have begun since: they write in tables that they found empty."""
     if any(one.attempt > attempt for one in attempts.read(site.tables)):
-        raise WaitForTheBatch(
-            f"pipeline `{site.declared.name}` was run or rebuilt by somebody else while this rebuilding was "
-            "under way; it has stopped, and `sash status` tells how the pipeline stands. Say it again if "
-            "all is to be emptied once more",
-            is_over=True,
-        )
+        raise _overtaken(site)
+
+
+def _overtaken(site: Site) -> WaitForTheBatch:
+    return WaitForTheBatch(
+        f"pipeline `{site.declared.name}` was run or rebuilt by somebody else while this rebuilding was "
+        "under way; it has stopped, and `sash status` tells how the pipeline stands. Say it again if "
+        "all is to be emptied once more",
+        is_over=True,
+    )
 
 
 def _tables(shapes: Shapes) -> dict[str, Columns]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
-from pipelines.intervals import Interval
+from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.store import small
 from pipelines.store.history import versions
 from pipelines.store.ledger_rows import OPENING
@@ -19,6 +19,8 @@ from pipelines.store.tables import Folder
 What = Literal["begun", "noted", "finished"]
 BEGUN: tuple[What, ...] = ("begun",)
 BEGUN_AND_NOTED: tuple[What, ...] = ("begun", "noted")
+NO_BATCH = Interval(EARLIEST_US, EARLIEST_US + 1)
+"""Of whoever empties all tables: beside such a row no attempt at any batch stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

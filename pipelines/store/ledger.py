@@ -237,8 +237,8 @@ def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) 
 
 
 def abandon_run(store: Folder, run: Run) -> None:
-    """Say that a batch that is open has been given up."""
-    _say(store, run, status="abandoned")
+    """Say that a batch that is open has been given up, unless somebody goes on with it."""
+    _say(store, run, status="abandoned", unless=lambda: still_mine(store, run))
 
 
 def forget(store: Folder, run: Run) -> None:
@@ -267,10 +267,11 @@ def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
     attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds))
 
 
-def _say(store: Folder, run: Run, *, status: Status) -> None:
+def _say(store: Folder, run: Run, *, status: Status, unless: Callable[[], None] = small.certainly) -> None:
     def commit() -> None:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))
+        unless()
         mine = [replace(one, status=status) for one in rows if _is_open(one, run)]
         if mine:
             _put(runs, rows, *mine)

@@ -46,10 +46,14 @@ def create(store: Folder, table: str, *, columns: Columns) -> None:
     _make(store, table, columns=columns, partitions=PARTITIONED_BY[table], mode="ignore")
 
 
+def is_there(store: Folder, table: str) -> bool:
+    """Whether there is such a table."""
+    return DeltaTable.is_deltatable(location(store, table))
+
+
 def has_rows(store: Folder, table: str) -> bool:
     """Whether a table is there and has a file."""
-    place = location(store, table)
-    return DeltaTable.is_deltatable(place) and bool(DeltaTable(place).file_uris())
+    return is_there(store, table) and bool(open_table(store, table).file_uris())
 
 
 def differing(store: Folder, table: str, *, columns: Columns) -> dict[str, tuple[str | None, str | None]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql.types import LongType, StringType
@@ -16,8 +17,9 @@ from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, load, state_fingerprint
 from pipelines.stages import abandoning, rebuilding
-from pipelines.store import small
-from pipelines.store.ledger import Run, close_run, forget, mark, open_run, read_rows
+from pipelines.store import attempts, small
+from pipelines.store.attempts import Attempt
+from pipelines.store.ledger import Run, close_run, forget, mark, open_run, read_rows, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.retention import gone_until_us, say_gone
@@ -147,8 +149,7 @@ def empty_tables(rides: Rides, monkeypatch: pytest.MonkeyPatch) -> Callable[[Seq
     monkeypatch.setattr(rebuilding, "unfit", lambda *_, **__: ())
     monkeypatch.setattr(rebuilding, "shapes_of", lambda *_, **__: SHAPES)
     monkeypatch.setattr(rebuilding, "Site", lambda *_: Place(rides))
-    place = Place(rides)
-    return lambda batches: rebuilding.empty_tables(place, batches)  # type: ignore[arg-type]  # enough here
+    return lambda batches: rebuilding.empty_tables(Place(rides), batches)  # type: ignore[arg-type]  # enough
 
 
 def test_a_rebuilding_that_wakes_up_leaves_the_frames_of_those_who_went_on(
@@ -167,21 +168,83 @@ def test_a_rebuilding_that_wakes_up_leaves_the_frames_of_those_who_went_on(
     assert rides.stands() == (["two", "two and before"], ran)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
 def test_who_sleeps_before_its_last_write_does_not_end_the_batch_that_is_rebuilt_meanwhile(
-    rides: Rides, empty_tables: Callable[[Sequence[Interval]], None]
+    rides: Rides, empty_tables: Callable[[Sequence[Interval]], None], is_first: bool
 ) -> None:
     asleep = rides.begin(SECOND)
     with pytest.raises(WaitForTheBatch, match="the tables cannot be rebuilt under it"):
         empty_tables([FIRST])
-    empty_tables([FIRST, SECOND])
-    rides.run("one", FIRST)
+    if is_first:
+        empty_tables([SECOND])
+    else:
+        empty_tables([FIRST, SECOND])
+        rides.run("one", FIRST)
+    with pytest.raises(WaitForTheBatch):
+        still_mine(rides.store, asleep)
     anew = rides.begin(SECOND)
     assert (anew.batch, anew.revision) == (asleep.batch, asleep.revision)
     stood = rides.stands()
-    assert stood[1] == [(FIRST, "published"), (SECOND, "running")]
+    published = [] if is_first else [(FIRST, "published")]
+    assert stood[1] == [*published, (SECOND, "running")]
     for ends in (rides.close, lambda run: forget(rides.store, run)):
         with pytest.raises(WaitForTheBatch):
             ends(asleep)
         assert rides.stands() == stood
     rides.close(anew)
+    assert rides.stands()[1] == [*published, (SECOND, "published")]
+
+
+def test_a_rebuilding_that_sleeps_before_it_takes_its_number_leaves_what_others_have_published_since(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch, empty_tables: Callable[[Sequence[Interval]], None]
+) -> None:
+    begins, left = attempts.begin, [True]
+
+    def slept(*asked: Any, **how: Any) -> tuple[Attempt, bool]:
+        if left:
+            left.pop()
+            empty_tables([FIRST])
+            rides.run("one", FIRST)
+        return begins(*asked, **how)
+
+    monkeypatch.setattr(attempts, "begin", slept)
+    with pytest.raises(WaitForTheBatch) as told:
+        empty_tables([SECOND])
+    assert told.value.is_over
+    assert rides.stands() == (["one", "one and before"], [(FIRST, "published")])
+
+
+def test_an_abandoning_that_sleeps_before_its_last_write_leaves_the_batch_to_who_went_on_with_it(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says, begun = abandoning.abandon_run, list[Run]()
+
+    def slept(store: Folder, run: Run) -> None:
+        begun.append(rides.begin(SECOND))
+        says(store, run)
+
+    monkeypatch.setattr(abandoning, "abandon_run", slept)
+    with pytest.raises(WaitForTheBatch):
+        abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
+    assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "running")]
+    rides.close(begun[0])
     assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "published")]
+
+
+def test_a_rebuilding_and_an_abandoning_fence_the_lanes_of_sources_that_the_spec_no_longer_has(
+    rides: Rides, empty_tables: Callable[[Sequence[Interval]], None]
+) -> None:
+    assert written(rides, "partial_frames/main") is None
+    (renamed,) = rides.pipeline.sources
+    rides.pipeline = replace(rides.pipeline, sources=(replace(renamed, name="ewr"),))
+    abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
+    given_up = [written(rides, f"partial_frames/{source}") for source in ("main", "ewr")]
+    empty_tables([SECOND])
+    emptied = [written(rides, f"partial_frames/{source}") for source in ("main", "ewr")]
+    assert given_up[0] == given_up[1] and emptied[0] == emptied[1]
+    assert 0 < (given_up[0] or 0) < (emptied[0] or 0)
+
+
+def written(rides: Rides, lane: str) -> int | None:
+    """The newest attempt that has written in a lane, or keeps others from it."""
+    return small.open_table(rides.store, lane.split("/", maxsplit=1)[0]).transaction_version(lane)
