@@ -150,8 +150,8 @@ class Panes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A window definition: its shape, and when its instances are published and closed. Those that start
-    before `from_us` there are not.
+    """A window definition: its shape, and when its instances are published and closed. `from_us`: where the
+    first of them starts, if not before all events.
     """
 
     name: str

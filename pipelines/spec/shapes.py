@@ -107,12 +107,15 @@ def _shape(fields: Fields) -> Shape | None:
 
 
 def _from_us(fields: Fields, shape: Shape | None) -> int | None:
-    """Where the windows begin, of shapes whose starts are known before any event is."""
+    """Where the first window starts, of shapes whose starts are the same for all events."""
     from_us = fields.read("from", parse_instant)
-    if from_us is None or shape is None or isinstance(shape, Sliding | Cumulate):
-        return from_us
-    told = "found it where starts depend on the events; allowed is it with tumbling, sliding and cumulate"
-    fields.refuse(fields.items.get("from"), told, name="from")
+    if from_us is None or shape is None:
+        return None
+    if isinstance(shape, Sliding | Cumulate):
+        apart_us = shape.step_us if isinstance(shape, Sliding) else shape.size_us
+        return from_us + (shape.offset_us - from_us) % apart_us
+    told = "found it on windows that do not start at the same instants for all keys and events"
+    fields.refuse(fields.items.get("from"), f"{told}; allowed is it on aligned ones", name="from")
     return None
 
 

@@ -29,13 +29,15 @@ class Covered:
 
 
 def covered_by(instant_us: Column, sliding: Sliding, *, from_us: int | None = None) -> Covered:
-    """The windows that hold an instant, from `from_us` on, as three columns of whole numbers."""
+    """The windows that hold an instant, as three columns of whole numbers; `from_us`: where the first starts
+    that there is.
+    """
     last_us = instant_us - F.pmod(instant_us - F.lit(sliding.offset_us), F.lit(sliding.step_us))
     reach_us = last_us - instant_us + F.lit(sliding.size_us)
     count = F.when(reach_us > 0, _divide_up(reach_us, sliding.step_us)).otherwise(F.lit(0)).cast("bigint")
     first_us = last_us - (count - 1) * F.lit(sliding.step_us)
     if from_us is not None:
-        first_us = F.greatest(first_us, F.lit(from_us + (sliding.offset_us - from_us) % sliding.step_us))
+        first_us = F.greatest(first_us, F.lit(from_us))
         steps = F.call_function("div", last_us - first_us, F.lit(sliding.step_us)) + 1
         count = F.when((count > 0) & (last_us >= first_us), steps).otherwise(F.lit(0)).cast("bigint")
     return Covered(first_us=first_us, last_us=last_us, count=count)

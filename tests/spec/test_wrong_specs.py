@@ -169,7 +169,7 @@ WINDOWS: list[tuple[str, str, str, str]] = [
     (WINDOW, "{cumulate: 1 hour, step: 7 minutes}", "line 7: ", "a size that is a multiple of the step"),
     (WINDOW, "{session: 1 hour, max: 1 hour}", "line 7: ", "allowed is more than the gap, 1 hour"),
     (WINDOW, "{session: 1 hour, touching: both}", "line 7: ", "allowed is merge | split"),
-    (WINDOW, "{session: 1 hour, from: 2024-01-01}", "line 7: ", "starts depend on the events"),
+    (WINDOW, "{session: 1 hour, from: 2024-01-01}", "line 7: ", "do not start at the same instants"),
     (WINDOW, "{tumbling: 1 hour, from: soon}", "line 7: ", "found `soon`; allowed is an ISO 8601 instant"),
     (WINDOW, "{tumbling: 1 hour, unaligned: true, offset: 1 min}", "line 7: ", "beside `unaligned`"),
     (WINDOW, "{tumbling: 1 hour, step: 1 hour}", "line 7: ", "found the unknown key `step`"),
