@@ -19,7 +19,7 @@ WINDOWS = (
     Window(name="sliding", size=50 * SECOND, step=10 * SECOND, lateness=5 * SECOND),
     Window(name="uneven", size=25 * SECOND, step=10 * SECOND),
     Window(name="gapped", size=10 * SECOND, step=30 * SECOND, lateness=300 * SECOND),
-    Window(name="begun", size=30 * SECOND, step=10 * SECOND, lateness=20 * SECOND, begins=55 * SECOND),
+    Window(name="begun", size=50 * SECOND, step=10 * SECOND, lateness=20 * SECOND, begins=55 * SECOND),
 )
 
 
