@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,35 +13,23 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.intervals import Interval, show_instant
+from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
 from pipelines.store.reader import read_ledger
 from tests.crash.killing import PATIENCE_SECONDS, kill, send, wait_until, written
+from tests.crash.kills import command, of_batch
 from tests.crash.world import FIRST, SECOND_BATCH, World
 
 pytestmark = pytest.mark.slow
-
-SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
 
 
 class Started:
     """A command at work, which can be paused with its JVM."""
 
     def __init__(self, world: World, batch: Interval, *words: str) -> None:
-        bounds = ["--from", show_instant(batch.start_us), "--to", show_instant(batch.end_us)]
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                SASH,
-                "run",
-                str(world.spec),
-                "--store",
-                str(world.store),
-                *bounds,
-                *words,
-            ],
+            command(world, "run", *of_batch(batch, *words)),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
