@@ -16,7 +16,7 @@ from pipelines.stages.concerned import is_this
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.reader import ask, in_microseconds
-from pipelines.store.sql import not_after, not_before, on_days_of, text
+from pipelines.store.sql import NONE, not_after, not_before, on_days_of, text
 
 LAW = "panes_add_up_to_windows"
 BOUNDS = ("window", "window_start", "window_end")
@@ -127,7 +127,7 @@ def _where_they_stand(work: Work, last: str) -> tuple[int, str, str]:
             min(window_start) AS first_start, max(window_start) AS last_start FROM ({last})""",
     )
     said = in_microseconds(bounds).to_pylist()[0]
-    near = "window_start IS NULL" if said["unbounded"] else "false"
+    near = "window_start IS NULL" if said["unbounded"] else NONE
     if said["first_start"] is not None:
         start_us, last_us = int(said["first_start"]), int(said["last_start"])
         reach = f"{not_before('window_start', start_us)} AND {not_after('window_start', last_us)}"

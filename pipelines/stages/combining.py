@@ -43,7 +43,7 @@ from pipelines.store import small
 from pipelines.store.asked import are_any, days_in
 from pipelines.store.ledger import finished_stages, stages_before
 from pipelines.store.rows import are_there, from_rows
-from pipelines.store.sql import Instant, is_batch, not_after, not_before, text
+from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
 from pipelines.windows import keeps_apart, session_windows
 
@@ -69,7 +69,7 @@ def combine_batch(work: Work) -> Counts:
         if not work.has_run_alike:
             counts["sessions"] = combine_touched_sessions(work, whose=whose)
     else:
-        pass_stage(work, "sessions", candidates=work.tables.read("sessions").where("false"))
+        pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
     write_watermark(work)
     return counts
 
@@ -94,13 +94,13 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
     partials = work.tables.read("partial_frames")
     # Coarser frames of another length are made of all that there are.
     makes_coarser = are_new(work)
-    asked = "true" if makes_coarser else whose
+    asked = ALL if makes_coarser else whose
     days = days_in(work.tables, "partial_frames", instant="frame_start", where=asked)
     is_checked = bool(work.site.suite.at("frames"))
     # The same partial frames as when the batch ran before make the same frames, which stand.
     stand_already = work.has_run_alike and not makes_coarser and not is_checked
     if not days or stand_already:
-        pass_stage(work, "frames", candidates=work.tables.read("frames").where("false"))
+        pass_stage(work, "frames", candidates=work.tables.read("frames").where(NONE))
         if stand_already:
             small.say_written(work.tables, "frames", fence=work.run.fence("frames"))
         return 0
@@ -221,16 +221,16 @@ def _that_changed(work: Work, touched: DataFrame) -> DataFrame:
 def _may_be_open(work: Work) -> str:
     """The predicate that keeps files out which hold closed sessions only, unless these may lose events."""
     if not work.run.is_first:
-        return "true"
+        return ALL
     after_us = open_after_us(session_windows(work.pipeline), watermark_us=work.judged_by_us)
-    return "true" if after_us is None else f"window_end > {Instant(max(EARLIEST_US, after_us))}"
+    return ALL if after_us is None else f"window_end > {Instant(max(EARLIEST_US, after_us))}"
 
 
 def _reached(areas: DataFrame) -> tuple[str, str]:
     """The predicates that something lies, or reaches, between the first and the last of the areas."""
     (reach,) = from_rows(reach_of(areas))
     if reach.first_us is None:
-        return "false", "false"
+        return NONE, NONE
     inside = f"{not_before('window_start', reach.first_us)} AND {not_after('window_end', reach.last_us)}"
     meeting = f"{not_before('window_end', reach.first_us)} AND {not_after('window_start', reach.last_us)}"
     return inside, meeting
@@ -269,7 +269,7 @@ def intervals_of(days: Iterable[date]) -> list[Interval]:
 def within(intervals: Sequence[Interval], column: str) -> str:
     """The predicate that an instant lies in one of the intervals."""
     if not intervals:
-        return "false"
+        return NONE
     ranges = (
         intervals
         if len(intervals) <= MOST_RANGES

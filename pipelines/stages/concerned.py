@@ -31,11 +31,8 @@ from pipelines.stages.reached import concern_in, kept_from_us, reached
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any, days_in, first_of
 from pipelines.store.ledger import Run
-from pipelines.store.sql import Instant, is_batch, not_after, text
+from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, text
 from pipelines.windows import grace_us, grid_of, merges
-
-NOTHING = "false"
-"""The predicate of which Spark plans nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +43,7 @@ class Concerned:
 
     states: DataFrame
     reach: str
-    covering: str = "false"
+    covering: str = NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,17 +111,17 @@ def concerned(work: Work, group: Group) -> Concerned:
 
 def are_idle(work: Work, groups: Sequence[Group]) -> bool:
     """Whether nothing was touched, becomes due or closes, so that no window has anything to publish."""
-    touching = all(_touching(work, group) == NOTHING for group in groups)
+    touching = all(_touching(work, group) == NONE for group in groups)
     return touching and all(it.is_idle for group in groups for it in group.concerns)
 
 
 def told_before(work: Work, reach: Sequence[str]) -> str:
-    """The predicate on panes that other runs published where one of these holds; `NOTHING` if there are none:
+    """The predicate on panes that other runs published where one of these holds; `NONE` if there are none:
     most batches in turn tell of windows that none has told of.
     """
     reached = " OR ".join(f"({it})" for it in reach)
     where = f"({reached}) AND NOT ({is_this(work.run)})"
-    return where if are_any(work.tables, "panes", where=where) else NOTHING
+    return where if are_any(work.tables, "panes", where=where) else NONE
 
 
 def last_of(work: Work, told: str) -> DataFrame:
@@ -155,9 +152,9 @@ def _touching(work: Work, group: Group) -> str:
     """The predicate that a partial frame or session may be news."""
     opening = work.run.opening
     if group.is_about(opening.changes.new_windows) or (group.with_news and opening.changes.new_triggers):
-        return "true"
-    whose = NOTHING if work.has_run_alike else is_batch(work.batch)
-    if not work.restates and whose != NOTHING:
+        return ALL
+    whose = NONE if work.has_run_alike else is_batch(work.batch)
+    if not work.restates and whose != NONE:
         # What an attempt wrote that was stopped, and this one has not found again, nobody has been told of.
         whose = f"{whose} AND event_count > 0"
     waits = [
@@ -198,7 +195,7 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
     states = window_states(frames, marks, pipeline=work.pipeline, concerns=concerns)
     reach = " OR ".join(f"({it})" for it in reaching)
     if any(it.window.name in work.run.opening.changes.reshaped for it in concerns):
-        reach = "true"
+        reach = ALL
     # Definitions of other groups may start at the same times.
     return Concerned(
         states=states, reach=f"({_of_windows(concerns)}) AND ({reach})", covering=" OR ".join(covering)
@@ -252,7 +249,7 @@ def _are_any_but_due(work: Work, concerns: Sequence[Concern], *, which: str) -> 
 
 
 def _due_or_touched(concern: Concern, touched: Sequence[Interval], *, what: str) -> str:
-    ends = "false"
+    ends = NONE
     if concern.due_until_us is not None and concern.due_until_us != concern.due_after_us:
         ends = not_after(f"{what}_end", concern.due_until_us)
         if concern.due_after_us is not None:
@@ -268,7 +265,7 @@ def _may_end(concerns: Sequence[Concern]) -> str:
     after = [it.open_after_us for it in concerns]
     known = [it - grace_us(by.window.shape) for it, by in zip(after, concerns, strict=True) if it is not None]
     if len(known) < len(after):
-        return "true"
+        return ALL
     return f"window_end > {Instant(max(EARLIEST_US, min(known)))}"
 
 

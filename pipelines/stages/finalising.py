@@ -24,7 +24,6 @@ from pipelines.finalise import (
     with_values,
 )
 from pipelines.stages.concerned import (
-    NOTHING,
     all_states,
     are_idle,
     concerned,
@@ -41,7 +40,7 @@ from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.asked import are_any, counts_in
 from pipelines.store.ledger import still_mine
-from pipelines.store.sql import on_days_of, text
+from pipelines.store.sql import NONE, on_days_of, text
 from pipelines.store.writes import append, replace
 
 TIMINGS = ("EARLY", "ON_TIME", "LATE")
@@ -58,7 +57,7 @@ def finalise_batch(work: Work) -> Counts:
     publication = publication_of(work, groups)
     told = told_before(work, [it.reach for it in found])
     last = last_of(work, told)
-    may_be_gone = told != NOTHING and any(group.of_sessions for group in groups)
+    may_be_gone = told != NONE and any(group.of_sessions for group in groups)
     kept: list[DataFrame] = []
     if may_be_gone or any(group.with_news for group in groups):
         # What is asked for several times is worked out once; planning it again costs seconds.
@@ -142,7 +141,7 @@ def _of_run(work: Work, rows: DataFrame) -> DataFrame:
 
 
 def _write_none(work: Work) -> Counts:
-    none = work.tables.read("panes").where(NOTHING)
+    none = work.tables.read("panes").where(NONE)
     pass_stage(work, "panes", candidates=none)
     if are_any(work.tables, "panes", where=_of_this(work)):
         return _write(work, none)

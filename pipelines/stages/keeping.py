@@ -16,7 +16,7 @@ from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.ledger import still_mine
 from pipelines.store.reader import rows_by_batch
-from pipelines.store.sql import is_batch, is_inside, on_days_of, text
+from pipelines.store.sql import NONE, is_batch, is_inside, on_days_of, text
 from pipelines.store.writes import append, replace
 
 Counts = dict[str, int]
@@ -81,7 +81,7 @@ def _who_read(work: Work, source: Source) -> str:
         for batch in found
         if not work.batch.covers(batch) and shares_files(source.path, batch, batches=[work.batch])
     ]
-    return " OR ".join(f"({is_batch(batch)})" for batch in others) or "false"
+    return " OR ".join(f"({is_batch(batch)})" for batch in others) or NONE
 
 
 def put(work: Work, source: Source, *, table: str, rows: DataFrame) -> None:

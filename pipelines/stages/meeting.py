@@ -14,10 +14,8 @@ from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
 from pipelines.spec import Window
 from pipelines.stages.site import Work
 from pipelines.store.reader import ask, in_microseconds
-from pipelines.store.sql import Instant, not_after, not_before, text
+from pipelines.store.sql import ALL, NONE, Instant, not_after, not_before, text
 from pipelines.windows import grace_us, is_bounded, keeps_apart
-
-ALL, NONE = "true", "false"
 
 
 def touched_by(work: Work, whose: str) -> str:
@@ -76,12 +74,16 @@ def _chained(work: Work, windows: Sequence[Window], *, whose: str, opened: str) 
     Where a chain leaves what is looked at, twice as much is: so a long one takes few questions.
     """
     names = _is_one_of([it.name for it in windows])
-    reach = found = _span(work, "partial_sessions", where=f"({whose}) AND {names}")
-    if reach is None or not _reaches_out(work, reach, near=f"{names} AND {opened} AND {_meets(reach)}"):
+    touched = f"({whose}) AND {names}"
+
+    def near(reach: Interval) -> str:
+        return f"{names} AND {opened} AND {_meets(reach)}"
+
+    reach = found = _span(work, "partial_sessions", where=touched)
+    if reach is None or not _reaches_out(work, reach, near=near(reach)):
         return reach
     while found is not None:
-        near = f"{names} AND {opened} AND {_meets(reach)}"
-        found = _chain(work, windows, touched=f"({whose}) AND {names}", near=near)
+        found = _chain(work, windows, touched=touched, near=near(reach))
         if found is None or reach.covers(found):
             break
         further_us = found.end_us - found.start_us

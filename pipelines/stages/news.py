@@ -14,7 +14,7 @@ from pipelines.stages.concerned import Concerned, Group
 from pipelines.stages.site import Work
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import first_started
-from pipelines.store.sql import is_batch, text
+from pipelines.store.sql import ALL, is_batch, text
 
 
 def news_of(work: Work, group: Group, *, found: Concerned, last: DataFrame) -> DataFrame:
@@ -36,10 +36,10 @@ def _when(work: Work, group: Group) -> str:
     batch, and misses none, this batch's alone.
     """
     if work.run.opening.changes.new_triggers or work.request.ignore_lateness:
-        return "true"
+        return ALL
     windows = [it.window for it in group.concerns if isinstance(it.window.shape, Global)]
     told = [text(it.name) for it in windows if it.panes.early == EachBatch()]
-    return f"grid NOT IN ({', '.join(told)}) OR {is_batch(work.batch)}" if told else "true"
+    return f"grid NOT IN ({', '.join(told)}) OR {is_batch(work.batch)}" if told else ALL
 
 
 def all_news(news: Sequence[DataFrame]) -> DataFrame | None:

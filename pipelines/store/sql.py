@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, from_us
 
+ALL, NONE = "true", "false"
+"""The predicates that every row fulfils, and none: of which Spark plans nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Instant:
@@ -23,14 +26,14 @@ def not_before(column: str, at_us: int) -> str:
     """The predicate that an instant comes at another or later. Windows may begin before the first that can be
     written.
     """
-    return "true" if at_us <= EARLIEST_US else f"{column} >= {Instant(at_us)}"
+    return ALL if at_us <= EARLIEST_US else f"{column} >= {Instant(at_us)}"
 
 
 def not_after(column: str, at_us: int) -> str:
     """The predicate that an instant comes at another or earlier. Windows may end after the last that can be
     written.
     """
-    return "true" if at_us >= LATEST_US else f"{column} <= {Instant(at_us)}"
+    return ALL if at_us >= LATEST_US else f"{column} <= {Instant(at_us)}"
 
 
 def is_batch(batch: Interval) -> str:
