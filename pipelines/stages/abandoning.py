@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import get_args
 
 from pipelines.checks import Stage
-from pipelines.errors import CorrectTheCall
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, sources_of
 from pipelines.stages.adding_up import LAW
@@ -33,8 +33,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     Whoever is still at work for it can write nothing more. Raises `CorrectTheCall` if it is not unfinished,
     `WaitForTheBatch` where somebody has gone on with it meanwhile.
     """
-    rows = read_rows(store)
-    pending = unfinished(rows)
+    pending = unfinished(read_rows(store))
     if pending is None or pending.batch != batch:
         found = "no batch is" if pending is None else f"the unfinished one is {pending.batch}"
         raise CorrectTheCall(f"batch {batch} cannot be abandoned, for it is not unfinished: {found}")
@@ -42,6 +41,9 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     fingerprint = pending.spec_fingerprint or ""
 
     def opens(rows: list[LedgerRow]) -> Opening:
+        now = unfinished(rows)
+        if now is None or (now.batch, now.started_at_us) != (batch, pending.started_at_us):
+            raise _ended_since(batch)
         return opening_of(rows, batch, fingerprint=fingerprint, replace=True)
 
     before = _versions_before(store, pending)
@@ -65,6 +67,14 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     abandon_run(store, run)
     say_versions(store, None, of=run.begun)
     return pending
+
+
+def _ended_since(batch: Interval) -> WaitForTheBatch:
+    return WaitForTheBatch(
+        f"batch {batch} has ended since, or was begun anew, and nothing is abandoned. `sash status` tells "
+        "how it stands; if it is still to be given up, say it again",
+        is_over=True,
+    )
 
 
 def _versions_before(store: Folder, pending: LedgerRow) -> Mapping[str, int]:

@@ -4,9 +4,9 @@ there yet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipelines.errors import CorrectTheCall, CorrectTheSpec
+from pipelines.errors import CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
 from pipelines.stages.expected import unfit
@@ -14,7 +14,8 @@ from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
 from pipelines.store import small
 from pipelines.store.attempts import BEGUN, say_versions, void
-from pipelines.store.ledger_rows import OPENING, LedgerRow
+from pipelines.store.ledger import read_rows
+from pipelines.store.ledger_rows import OPENING, LedgerRow, have_gone, unfinished
 from pipelines.store.tables import Columns
 from pipelines.store.writes import AS_READ
 
@@ -33,21 +34,39 @@ def is_to_prepare(pending: LedgerRow | None, fingerprint: str, *, stage: str | N
     return pending.status != "running" or stage in (None, OPENING)
 
 
+def is_empty(rows: Iterable[LedgerRow]) -> bool:
+    """Whether nothing has been published."""
+    return not any(row.status == "published" for row in rows)
+
+
 def refuse_leftovers(site: Site) -> None:
-    """Raise `CorrectTheCall` where tables hold rows of which the ledger knows nothing."""
-    left = [table for table in (*OF_STATES, *OF_ROWS) if small.has_rows(site.tables, table)]
+    """Raise `WaitForTheBatch` where tables hold rows of which the ledger knows nothing."""
+    tables = (*OF_STATES, *OF_ROWS, "watermarks", "checks")
+    left = [table for table in tables if small.has_rows(site.tables, table)]
     if left:
-        raise CorrectTheCall(
+        raise WaitForTheBatch(
             f"no batch of pipeline `{site.pipeline.name}` has run, but there are rows in {', '.join(left)}: "
-            "a rebuild was cut off. Say it again, with --rebuild, which empties them"
+            "it is being rebuilt, or a rebuild was cut off. If nobody is at it, say it again, with "
+            "--rebuild, which empties them"
         )
 
 
-def prepare(site: Site, batch: Interval, *, is_empty: bool) -> None:
-    """Hold the spec against what its sources have for the batch, and make the tables that are not there yet.
+def refuse_emptied(site: Site, seen: Iterable[LedgerRow], *, rows: Iterable[LedgerRow]) -> None:
+    """Raise `WaitForTheBatch` where a rebuilding has emptied the ledger since somebody looked."""
+    if have_gone(seen, rows):
+        raise WaitForTheBatch(
+            f"pipeline `{site.pipeline.name}` is being rebuilt since this run began; run it again when that "
+            "is done"
+        )
+
+
+def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
+    """Hold the spec against what its sources have for the batch, and make the tables that are not there yet;
+    `rows` is the ledger as it stood.
 
     While nothing has been published, those that are there may be of a spec that was changed since: they are
-    made anew, and what was done at the batch that goes on counts no more.
+    made anew, and what was done at the batch that goes on counts no more. Raises `WaitForTheBatch` where
+    others have begun or ended a batch since.
     """
     check(site.spark, site.pipeline, batch=batch)
     shapes = shapes_of(site, batch=batch)
@@ -58,11 +77,11 @@ def prepare(site: Site, batch: Interval, *, is_empty: bool) -> None:
     for table, columns in shapes.tables().items():
         small.create(site.tables, table, columns=columns)
         unlike = small.differing(site.tables, table, columns=columns)
-        if unlike and (is_empty or (table in AS_READ and not small.has_rows(site.tables, table))):
+        if unlike and (is_empty(rows) or (table in AS_READ and not small.has_rows(site.tables, table))):
             if small.has_rows(site.tables, table):
                 # First, for nobody would know of it afterwards.
                 void(site.tables, kept=BEGUN)
-            small.recreate(site.tables, table, columns=columns)
+            small.recreate(site.tables, table, columns=columns, still_mine=lambda: _refuse_moved(site, rows))
             made[table] = small.open_table(site.tables, table).version()
         elif unlike and table in AS_READ:
             _widen(site, table, columns=columns, unlike=unlike)
@@ -70,6 +89,15 @@ def prepare(site: Site, batch: Interval, *, is_empty: bool) -> None:
             raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, unlike)))
     if made:
         say_versions(site.tables, made)
+
+
+def _refuse_moved(site: Site, rows: Sequence[LedgerRow]) -> None:
+    """Raise `WaitForTheBatch` where another batch is at work than was when the ledger was read."""
+    if unfinished(read_rows(site.tables)) != unfinished(rows):
+        raise WaitForTheBatch(
+            f"others have begun or ended a batch of pipeline `{site.pipeline.name}` since this run began: "
+            "`sash status` tells how it stands; run this one again when its turn has come"
+        )
 
 
 def _widen(site: Site, table: str, *, columns: Columns, unlike: Unlike) -> None:

@@ -42,11 +42,12 @@ def empty_tables(site: Site, batches: Sequence[Interval]) -> None:
     if problems:
         raise CorrectTheSpec(site.declared.path.name, problems)
     attempt, lanes = _empty_ledger(site, batches)
-    # No restatement is beyond what upkeep let go any more.
-    say_gone(site.tables, None)
 
     def still_mine() -> None:
         _refuse_if_overtaken(site, attempt)
+
+    # No restatement is beyond what upkeep let go any more.
+    say_gone(site.tables, None, still_mine=still_mine)
 
     def fence(table: str) -> None:
         # Whoever was at work before, and sleeps, can write nothing any more.

@@ -29,7 +29,13 @@ from pipelines.stages.evaluation import evaluated
 from pipelines.stages.finalising import finalise_batch
 from pipelines.stages.gates import mark_of_rules
 from pipelines.stages.lines import line_of
-from pipelines.stages.preparing import is_to_prepare, prepare, refuse_leftovers
+from pipelines.stages.preparing import (
+    is_empty,
+    is_to_prepare,
+    prepare,
+    refuse_emptied,
+    refuse_leftovers,
+)
 from pipelines.stages.publishing import publish_batch
 from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.stages.wrong_values import wrong_value
@@ -91,18 +97,19 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     small.create(site.tables, "runs", columns=RUNS)
     small.create(site.tables, "attempts", columns=ATTEMPTS)
 
-    def opens(rows: list[LedgerRow]) -> Opening:
-        return opening_of(rows, request.batch, fingerprint=fingerprint, replace=request.replace)
-
     refuse_too_many_paths(site.pipeline, request.batch)
     rows = read_rows(site.tables)
+
+    def opens(now: list[LedgerRow]) -> Opening:
+        refuse_emptied(site, rows, rows=now)
+        return opening_of(now, request.batch, fingerprint=fingerprint, replace=request.replace)
+
     opening, pending = opens(rows), unfinished(rows)
     _refuse_beyond_retention(site, opening)
     if is_to_prepare(pending, fingerprint, stage=stage):
-        is_empty = not any(row.status == "published" for row in rows)
-        if is_empty and pending is None:
+        if is_empty(rows) and pending is None:
             refuse_leftovers(site)
-        prepare(site, request.batch, is_empty=is_empty)
+        prepare(site, request.batch, rows=rows)
     run = open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
     wishes = _wishes(request)
     known = wishes_of(site.store, site.pipeline.name, batch=run.batch, revision=run.revision)

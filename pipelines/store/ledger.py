@@ -91,8 +91,9 @@ def open_run(
 
 
 def _still_open(store: Folder, opening: Opening) -> None:
-    mine = (opening.batch, opening.revision, "running")
-    if not any((row.batch, row.revision, row.status) == mine for row in read_rows(store)):
+    mine = (opening.batch, opening.revision, opening.started_at_us, "running")
+    rows = read_rows(store)
+    if not any((row.batch, row.revision, row.started_at_us, row.status) == mine for row in rows):
         raise WaitForTheBatch(
             f"batch {opening.batch}: another attempt has ended it since this one opened it, and this one "
             "has changed nothing. Look at that one; there is nothing to do here",

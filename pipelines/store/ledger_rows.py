@@ -88,6 +88,16 @@ def standing(rows: Iterable[LedgerRow]) -> list[LedgerRow]:
     return [by_batch[batch] for batch in sorted(by_batch)]
 
 
+def have_gone(seen: Iterable[LedgerRow], rows: Iterable[LedgerRow]) -> bool:
+    """Whether batches that had been published when somebody looked are in the ledger no more: all has been
+    emptied since.
+    """
+    now = {(row.batch, row.revision, row.started_at_us) for row in rows}
+    return any(
+        row.status == "published" and (row.batch, row.revision, row.started_at_us) not in now for row in seen
+    )
+
+
 def unfinished(rows: Iterable[LedgerRow]) -> LedgerRow | None:
     """The batch that other batches wait for, if there is one."""
     return next((row for row in standing(rows) if row.is_unfinished), None)

@@ -4,7 +4,7 @@ has let go already, which the table `frames` says in a property.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
@@ -20,13 +20,15 @@ def gone_until_us(store: Folder) -> int | None:
     return int(said) if said else None
 
 
-def say_gone(store: Folder, until_us: int | None) -> None:
-    """Say so, before they are; `None`: all of them are made anew."""
+def say_gone(
+    store: Folder, until_us: int | None, *, still_mine: Callable[[], None] = small.certainly
+) -> None:
+    """Say so, before they are; `None`: all of them are made anew. Unless `still_mine` raises."""
     before_us = gone_until_us(store)
-    if until_us is None and before_us is not None:
-        small.set_property(store, "frames", name=PROPERTY, value="")
-    elif until_us is not None and (before_us is None or before_us < until_us):
-        small.set_property(store, "frames", name=PROPERTY, value=str(until_us))
+    is_further = until_us is not None and (before_us is None or before_us < until_us)
+    if is_further or (until_us is None and before_us is not None):
+        value = "" if until_us is None else str(until_us)
+        small.set_property(store, "frames", name=PROPERTY, value=value, still_mine=still_mine)
 
 
 def whole_from_us(

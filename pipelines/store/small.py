@@ -26,6 +26,7 @@ from pipelines.store.tables import PARTITIONED_BY, Columns, Folder, properties, 
 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
 Values = Mapping[str, Value]
+Asks = Callable[[], None]
 
 WIDENING = (
     ("byte", "short", "integer", "long"),
@@ -93,9 +94,7 @@ def certainly() -> None:
     """Says `still_mine` where nobody else can be at work."""
 
 
-def recreate(
-    store: Folder, table: str, *, columns: Columns, still_mine: Callable[[], None] = certainly
-) -> None:
+def recreate(store: Folder, table: str, *, columns: Columns, still_mine: Asks = certainly) -> None:
     """Let a table be empty, with these columns and no others; its history stays. Unless `still_mine` raises:
     whoever slept may find that others write there.
     """
@@ -156,22 +155,24 @@ def property_of(store: Folder, table: str, *, name: str) -> str:
         return ""
 
 
-def set_property(store: Folder, table: str, *, name: str, value: str) -> None:
-    """Let a table have a property of ours, which Delta itself knows nothing of."""
+def set_property(store: Folder, table: str, *, name: str, value: str, still_mine: Asks = certainly) -> None:
+    """Let a table have a property of ours, unknown to Delta itself; unless `still_mine` raises."""
 
     def commit() -> None:
-        open_table(store, table).alter.set_table_properties({name: value}, raise_if_not_exists=False)
+        opened = open_table(store, table)
+        still_mine()
+        opened.alter.set_table_properties({name: value}, raise_if_not_exists=False)
 
     retried(commit, table)
 
 
-def let_be_empty(store: Folder, table: str, *, still_mine: Callable[[], None] = certainly) -> None:
+def let_be_empty(store: Folder, table: str, *, still_mine: Asks = certainly) -> None:
     """Take all rows out of a table, if it is there; unless `still_mine` raises."""
     if has_rows(store, table):
         _empty(store, table, still_mine=still_mine)
 
 
-def _empty(store: Folder, table: str, *, still_mine: Callable[[], None]) -> None:
+def _empty(store: Folder, table: str, *, still_mine: Asks) -> None:
     def commit() -> None:
         opened = open_table(store, table)
         # Asked between reading and writing: if others write after this, the commit fails.

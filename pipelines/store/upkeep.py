@@ -8,7 +8,7 @@ stay, so that whoever reads, resumes or abandons finds them; while a batch is un
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -16,11 +16,12 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError
 
+from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Pipeline
 from pipelines.store import small
 from pipelines.store.ledger import read_rows
-from pipelines.store.ledger_rows import newest, unfinished
+from pipelines.store.ledger_rows import LedgerRow, have_gone, newest, unfinished
 from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import in_microseconds
 from pipelines.store.retention import kept_from_us, say_gone
@@ -56,11 +57,11 @@ def tables_of(folder: Folder) -> list[str]:
 def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
     """Let go what is beyond retention, put small files together, delete what no version needs."""
     before = len(small.open_table(folder, table).file_uris())
-    beyond = _beyond(folder, table, pipeline=pipeline)
+    rows = read_rows(folder)
+    beyond = _beyond(folder, table, pipeline=pipeline, rows=rows)
     let_go = 0
     if beyond is not None:
-        deleted = _unless_met(lambda: small.open_table(folder, table).delete(beyond))
-        let_go = int((deleted or {}).get("num_deleted_rows") or 0)
+        let_go = _unless_met(lambda: _delete(folder, table, beyond=beyond, rows=rows)) or 0
     _unless_met(lambda: _put_together(folder, table))
     opened = small.open_table(folder, table)
     # Full: also files that no commit names, which killed writers left. An unfinished batch may need them all.
@@ -68,6 +69,24 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
     old = opened.vacuum(retention_hours=WEEK_HOURS, dry_run=False, full=True) if is_quiet else []
     opened.create_checkpoint()
     return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=len(old))
+
+
+def _delete(folder: Folder, table: str, *, beyond: str, rows: Sequence[LedgerRow]) -> int:
+    """How many rows went."""
+    opened = small.open_table(folder, table)
+    # Asked between reading and writing: what is emptied after this lets the commit fail.
+    _refuse_emptied(folder, rows)
+    return int(opened.delete(beyond).get("num_deleted_rows") or 0)
+
+
+def _refuse_emptied(folder: Folder, rows: Sequence[LedgerRow]) -> None:
+    """Raise `WaitForTheBatch` where a rebuilding has emptied all tables since the ledger was read: what is
+    there now is new.
+    """
+    if have_gone(rows, read_rows(folder)):
+        raise WaitForTheBatch(
+            "the pipeline is being rebuilt since this upkeep began; run it again when that is done"
+        )
 
 
 def _put_together(folder: Folder, table: str) -> None:
@@ -95,9 +114,8 @@ def _has_several(opened: DeltaTable) -> bool:
     return bool(len(told) < files.num_rows)
 
 
-def _beyond(folder: Folder, table: str, *, pipeline: Pipeline) -> str | None:
-    """The predicate on rows that retention lets go."""
-    rows = read_rows(folder)
+def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[LedgerRow]) -> str | None:
+    """The predicate on rows that retention lets go, as the ledger stands."""
     published = [row for row in rows if row.status == "published"]
     last = newest(published)
     if last is None:
@@ -112,7 +130,7 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline) -> str | None:
         latenesses=waiting_latenesses(rows),
     )
     if kept_us is not None and table in (*OF_FRAMES, *OF_SESSIONS):
-        say_gone(folder, kept_us)
+        say_gone(folder, kept_us, still_mine=lambda: _refuse_emptied(folder, rows))
     if kept_us is not None and table == "event_ids":
         may_run = [row.batch.start_us for row in published if row.batch.end_us > kept_us]
         return _beyond_memory(pipeline, min([kept_us, *may_run]))
