@@ -203,7 +203,7 @@ def test_a_run_does_what_its_plan_told_whatever_is_asked(place: Place, spark: Sp
     rebuilt = run_as_planned(place, *bounds(1, 4), "--rebuild", "--yes")
     assert (rebuilt["kind"], rebuilt["counts"]["late"]) == ("new", 0)
     gone = {it["table"] for it in rebuilt["rewritten"] if it["files_replaced"]}
-    assert {"partial_frames", "frames", "sessions", "panes", "windows", "late_events"} <= gone
+    assert {"partial_frames", "frames", "sessions", "panes", "windows"} <= gone
 
 
 @pytest.mark.slow
