@@ -8,6 +8,7 @@ from pipelines.windows.custom import Proto, window_function
 from pipelines.windows.grids import ALIGNED, ARRIVAL, COARSER, Grid, grid_of, grids_of
 from pipelines.windows.held import held, length_us, since
 from pipelines.windows.lateness import (
+    closed_over,
     closes_us,
     grace_us,
     held_kept,
@@ -38,6 +39,7 @@ __all__ = [
     "Grid",
     "Proto",
     "by_window",
+    "closed_over",
     "closes_us",
     "covered_by",
     "grace_us",

@@ -57,16 +57,21 @@ def windows_missed(instant_us: Column, window: Window, *, watermark_us: int | No
     """How many of a definition's sliding windows over an instant had closed at that watermark. Without a
     watermark, none.
     """
-    sliding, covered = _covered(instant_us, window)
     if watermark_us is None:
         return F.lit(0).cast("bigint")
     if watermark_us >= LATEST_US:
-        return covered.count
-    last_closed_us = F.lit(watermark_us - window.allowed_lateness_us - sliding.size_us)
+        return _covered(instant_us, window)[1].count
+    return closed_over(instant_us, window, watermark_us=F.lit(watermark_us))
+
+
+def closed_over(instant_us: Column, window: Window, *, watermark_us: Column) -> Column:
+    """The same where the watermark is a column, not the final one."""
+    sliding, covered = _covered(instant_us, window)
+    last_closed_us = watermark_us - F.lit(window.allowed_lateness_us + sliding.size_us)
     steps = F.call_function("div", last_closed_us - covered.first_us, F.lit(sliding.step_us)) + 1
     closed = F.when(last_closed_us >= covered.first_us, F.least(steps, covered.count)).otherwise(F.lit(0))
     # An event at or after the watermark misses nothing: most events leave here, before the divisions.
-    return F.when(instant_us >= F.lit(watermark_us), F.lit(0)).otherwise(closed).cast("bigint")
+    return F.when(instant_us >= watermark_us, F.lit(0)).otherwise(closed).cast("bigint")
 
 
 def windows_kept(instant_us: Column, window: Window, *, watermark_us: int | None) -> Column:

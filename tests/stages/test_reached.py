@@ -53,6 +53,7 @@ def test_a_restatement_leaves_what_waits_to_the_next_batch_unless_the_watermark_
     [
         ((), 60_000_000, []),
         (("daily",), None, []),
+        (("begun",), 60_000_000, []),
         (("daily",), 60_000_000, ["`daily` is new, and told from 1970-01-01 00:01 on"]),
         (("daily", "visits"), 60_000_000, ["`daily`, `visits` are new, and told from 1970-01-01 00:01 on"]),
     ],
@@ -62,5 +63,9 @@ def test_whoever_adds_a_window_over_frames_of_which_some_are_gone_is_told(
 ) -> None:
     monkeypatch.setattr(module, "kept_from_us", lambda work: kept_us)
     changes = SimpleNamespace(new_windows=new)
-    work = SimpleNamespace(run=SimpleNamespace(opening=SimpleNamespace(changes=changes)))
+    begun = Window(name="begun", shape=WINDOW.shape, from_us=60_000_000)
+    work = SimpleNamespace(
+        run=SimpleNamespace(opening=SimpleNamespace(changes=changes)),
+        pipeline=SimpleNamespace(windows=(Window(name="daily", shape=WINDOW.shape), WINDOW, begun)),
+    )
     assert [it.partition(": the frames")[0] for it in told_in_part(work)] == said

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from demo.flights import prepare
 from pipelines.ingest.watermark import Progress, Seen, advance
 from pipelines.intervals import Interval, cut
-from pipelines.spec import Sliding, Source, load
+from pipelines.spec import Sliding, Source, Window, load
 from pipelines.stages import Request, Site, run_batch
 from pipelines.store.reader import count_rows, read_ledger
 from pipelines.windows import closed_over
@@ -81,10 +81,9 @@ def judged(spark: SparkSession, flights: DataFrame) -> DataFrame:
 
 def dropped(judged: DataFrame, lateness_hours: int) -> DataFrame:
     """The flights that come too late for their hour."""
-    hour = Sliding(size_us=HOUR_US, step_us=HOUR_US)
-    missed = closed_over(
-        F.col("at"), hour, allowed_lateness_us=lateness_hours * HOUR_US, watermark_us=F.col("watermark")
-    )
+    shape = Sliding(size_us=HOUR_US, step_us=HOUR_US)
+    hour = Window(name="hourly", shape=shape, allowed_lateness_us=lateness_hours * HOUR_US)
+    missed = closed_over(F.col("at"), hour, watermark_us=F.col("watermark"))
     return judged.where(F.coalesce(missed, F.lit(0)) == 1)
 
 
