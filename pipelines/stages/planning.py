@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from deltalake import DeltaTable
 from pyarrow.fs import FileSystem
 from pyspark.sql import functions as F
 
@@ -171,7 +170,7 @@ def _ledger_now(site: Site) -> list[int]:
     return [
         small.open_table(site.tables, table).version()
         for table in OF_THE_LEDGER
-        if DeltaTable.is_deltatable(small.location(site.tables, table))
+        if small.is_there(site.tables, table)
     ]
 
 

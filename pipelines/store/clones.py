@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from pipelines.store import small
@@ -26,7 +26,7 @@ def clone_tables(store: Store, clones: Store) -> None:
     """Clone all tables that there are. The large ones share their files, and begin a history."""
     versions = _before_what_is_unfinished(store)
     for table in PARTITIONED_BY:
-        if not DeltaTable.is_deltatable(small.location(store, table)):
+        if not small.is_there(store, table):
             continue
         if table in READ_HERE:
             opened = small.open_table(store, table)
@@ -46,7 +46,7 @@ def clone_tables(store: Store, clones: Store) -> None:
             as_of = f" VERSION AS OF {versions[table]}" if table in versions else ""
             with _any_type(store.spark):
                 store.spark.sql(f"CREATE TABLE delta.{here} SHALLOW CLONE delta.{there}{as_of}").collect()
-    if DeltaTable.is_deltatable(small.location(clones, "attempts")):
+    if small.is_there(clones, "attempts"):
         say_versions(clones, None)
 
 
@@ -54,7 +54,7 @@ def _before_what_is_unfinished(store: Store) -> Mapping[str, int]:
     """The versions of the tables before an unfinished batch: what attempts at it have left is replaced, and
     some of it compared with what stood before.
     """
-    if not DeltaTable.is_deltatable(small.location(store, "runs")):
+    if not small.is_there(store, "runs"):
         return {}
     pending = unfinished(read_rows(store))
     first = None if pending is None else first_of(store, pending.batch, revision=pending.revision)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
 from pipelines.store import small
 from pipelines.store.clones import READ_HERE
@@ -31,9 +30,8 @@ def files_of(store: Folder) -> Files:
     """What each table consists of now, where there is one."""
     found = {}
     for table in PARTITIONED_BY:
-        place = small.location(store, table)
-        if table not in READ_HERE and DeltaTable.is_deltatable(place):
-            files = pa.table(DeltaTable(place).get_add_actions(flatten=True))
+        if table not in READ_HERE and small.is_there(store, table):
+            files = pa.table(small.open_table(store, table).get_add_actions(flatten=True))
             paths, sizes = files["path"].to_pylist(), files["size_bytes"].to_pylist()
             found[table] = dict(zip(paths, sizes, strict=True))
     return found

@@ -268,7 +268,7 @@ def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
     attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds))
 
 
-def _say(store: Folder, run: Run, *, status: Status, unless: Callable[[], None] = small.certainly) -> None:
+def _say(store: Folder, run: Run, *, status: Status, unless: small.Asks = small.certainly) -> None:
     def commit() -> None:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))

@@ -51,7 +51,7 @@ class Kept:
 
 def tables_of(folder: Folder) -> list[str]:
     """The tables that there are."""
-    return [name for name in PARTITIONED_BY if DeltaTable.is_deltatable(small.location(folder, name))]
+    return [name for name in PARTITIONED_BY if small.is_there(folder, name)]
 
 
 def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
