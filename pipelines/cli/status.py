@@ -16,7 +16,7 @@ from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline, changes_between, show_duration, state_fingerprint
 from pipelines.store.ledger_rows import COUNTS, LedgerRow, next_batch, standing, unfinished
-from pipelines.store.reader import read_ledger
+from pipelines.store.reader import left_over, read_ledger
 
 SHOWN_BATCHES = 10
 
@@ -45,7 +45,7 @@ def _sections(
         yield substreams(pipeline, store, batch=published[-1].batch)
         yield from _other_spec(pipeline, max(published, key=lambda row: row.started_at_us or 0))
         yield from _read_otherwise(pipeline, published)
-    yield _what_to_do(arguments, pipeline, rows=rows)
+    yield _what_to_do(arguments, pipeline, store=store, rows=rows)
 
 
 def _ledger(batches: Sequence[LedgerRow]) -> str:
@@ -117,8 +117,15 @@ def _read_otherwise(pipeline: Pipeline, published: Sequence[LedgerRow]) -> Itera
         )
 
 
-def _what_to_do(arguments: Arguments, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> str:
+def _what_to_do(arguments: Arguments, pipeline: Pipeline, *, store: str, rows: Sequence[LedgerRow]) -> str:
     pending = unfinished(rows)
+    left = [] if rows else left_over(store, pipeline.name)
+    if left:
+        return (
+            f"No batch has run, but there are rows in {', '.join(left)}: the pipeline is being rebuilt, or a "
+            "rebuild was cut off. If nobody is at it, say it again: `sash run "
+            f"{arguments.spec}{place_of(arguments)} --rebuild`, with the batches that it was for"
+        )
     if pending is None:
         return _next(arguments, pipeline, rows=rows)
     command = again(arguments, pipeline, pending=pending)

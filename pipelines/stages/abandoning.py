@@ -17,9 +17,10 @@ from pipelines.spec import Pipeline, sources_of
 from pipelines.stages.adding_up import LAW
 from pipelines.store.attempts import first_of, read, say_versions
 from pipelines.store.history import restore, versions
-from pipelines.store.ledger import abandon_run, open_run, read_rows, still_mine, void_attempts
+from pipelines.store.ledger import abandon_run, open_run, read_rows, still_mine
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
+from pipelines.store.progress import void_attempts
 from pipelines.store.retention import gone_until_us, say_gone
 from pipelines.store.tables import Folder
 

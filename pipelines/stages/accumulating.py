@@ -39,7 +39,7 @@ from pipelines.stages.site import Work
 from pipelines.stages.sourcing import source_events
 from pipelines.stages.watermarks import write_progress
 from pipelines.store.asked import are_any
-from pipelines.store.ledger import Done, note
+from pipelines.store.progress import Done, note
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import text
 from pipelines.windows import grids_of, session_windows

@@ -41,7 +41,7 @@ from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
 from pipelines.store.asked import are_any, days_in
-from pipelines.store.ledger import finished_stages, stages_before
+from pipelines.store.progress import finished_stages, stages_before
 from pipelines.store.rows import are_there, from_rows
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge

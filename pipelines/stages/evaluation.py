@@ -18,7 +18,7 @@ from pipelines.spec import Cumulate, Sliding, Source, Window, frame_us
 from pipelines.stages.coarser import are_new
 from pipelines.stages.site import Work
 from pipelines.store import small
-from pipelines.store.ledger import finished_stages
+from pipelines.store.progress import finished_stages
 
 FEW_BYTES = 2_000_000
 """Of raw files: about 100,000 rows of Parquet, where both ways take the same time (docs/performance.md)."""

@@ -16,12 +16,12 @@ from pipelines.store import small
 from pipelines.store.attempts import BEGUN, say_versions, void
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, have_gone, unfinished
+from pipelines.store.reader import left_over
 from pipelines.store.tables import Columns
 from pipelines.store.writes import AS_READ
 
 OF_STATES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
 """The tables whose columns follow from key and aggregates: of one type for as long as they are kept."""
-OF_ROWS = ("late_events", "quarantine", "event_ids")
 Unlike = Mapping[str, tuple[str | None, str | None]]
 
 
@@ -41,8 +41,7 @@ def is_empty(rows: Iterable[LedgerRow]) -> bool:
 
 def refuse_leftovers(site: Site) -> None:
     """Raise `WaitForTheBatch` where tables hold rows of which the ledger knows nothing."""
-    tables = (*OF_STATES, *OF_ROWS, "watermarks", "checks")
-    left = [table for table in tables if small.has_rows(site.tables, table)]
+    left = left_over(site.store, site.pipeline.name)
     if left:
         raise WaitForTheBatch(
             f"no batch of pipeline `{site.pipeline.name}` has run, but there are rows in {', '.join(left)}: "

@@ -27,8 +27,9 @@ from pipelines.stages.watermarks import MOVED, watermark_of
 from pipelines.store import small
 from pipelines.store.asked import as_instant, day_of
 from pipelines.store.fence import Fence
-from pipelines.store.ledger import Run, close_run, finished_stages, forget, noted, now_us, still_mine
+from pipelines.store.ledger import Run, close_run, forget, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.progress import finished_stages, noted
 from pipelines.store.sql import text
 from pipelines.store.tables import Folder
 from pipelines.store.writes import FEW_DAYS, Place, append, days_of, merge

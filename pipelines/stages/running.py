@@ -41,22 +41,18 @@ from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.stages.wrong_values import wrong_value
 from pipelines.store import small
 from pipelines.store.attempts import Attempt
-from pipelines.store.ledger import (
+from pipelines.store.ledger import Run, forget, mark, open_run, read_rows
+from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
+from pipelines.store.opening import Opening, opening_of
+from pipelines.store.progress import (
     Done,
-    Run,
     begun_sources,
     begun_stages,
     finish_stage,
     finished_stages,
-    forget,
     is_newest,
-    mark,
     note,
-    open_run,
-    read_rows,
 )
-from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
-from pipelines.store.opening import Opening, opening_of
 from pipelines.store.reader import replay_of, wishes_of
 from pipelines.store.retention import whole_from_us
 from pipelines.store.tables import ATTEMPTS, RUNS

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from pipelines.checks import Suite, load_suite
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, changes_between, state_fingerprint, store_at, without_reading
-from pipelines.store.ledger import Run, noted
+from pipelines.store.ledger import Run
+from pipelines.store.progress import noted
 from pipelines.store.reader import read_ledger
 from pipelines.store.tables import Folder, Store
 

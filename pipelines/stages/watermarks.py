@@ -18,7 +18,7 @@ from pipelines.spec import Source
 from pipelines.stages.keeping import whose
 from pipelines.stages.site import Work
 from pipelines.store import small
-from pipelines.store.ledger import Done, note
+from pipelines.store.progress import Done, note
 from pipelines.store.sql import is_inside, on_days_of
 
 Row = dict[str, small.Value]

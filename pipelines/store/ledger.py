@@ -2,7 +2,8 @@
 
 There is one unfinished batch at most. To open a batch is one commit on `runs` against the version that
 was read, so of two that try at once one gets it; every attempt then takes a number above all before, and
-fences its writes with it.
+fences its writes with it. Having taken it, it writes `runs` once more as they are: whoever ends the batch
+asks who is the newest between reading `runs` and writing them, and so cannot miss it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import cast
 
 from deltalake import DeltaTable
@@ -17,7 +19,7 @@ from deltalake import DeltaTable
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval, to_us
 from pipelines.store import attempts, small
-from pipelines.store.attempts import Attempt, What
+from pipelines.store.attempts import Attempt
 from pipelines.store.fence import Fence
 from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, Value, is_of_another_spec
 from pipelines.store.opening import Opening
@@ -82,7 +84,10 @@ def open_run(
         attempts.void(store, kept=attempts.BEGUN_AND_NOTED)
     opening, of_another_spec = small.retried(commit, "runs")
     begun = Attempt.begun(opening.batch, opening.revision, stage=stage, source=source, at_us=now_us())
-    numbered, is_repeated = attempts.begin(store, begun, still_open=lambda: _still_open(store, opening))
+    still_open = partial(_refuse_ended, opening)
+    numbered, is_repeated = attempts.begin(store, begun, still_open=lambda: still_open(read_rows(store)))
+    # A write, so that nobody ends the batch who has not seen the number.
+    small.retried(lambda: _rewrite(store, still_open), "runs")
     if of_another_spec and not attempts.is_taken_over(store, numbered):
         # Whoever was at work may have finished something since.
         attempts.void(store, kept=attempts.BEGUN_AND_NOTED)
@@ -90,88 +95,21 @@ def open_run(
     return Run(opening=opening, begun=numbered, is_first=not has_run and not is_repeated)
 
 
-def _still_open(store: Folder, opening: Opening) -> None:
+def _rewrite(store: Folder, may: Callable[[list[LedgerRow]], None]) -> None:
+    runs = small.open_table(store, "runs")
+    rows = _rows(small.read(runs))
+    may(rows)
+    _put(runs, rows)
+
+
+def _refuse_ended(opening: Opening, rows: list[LedgerRow]) -> None:
     mine = (opening.batch, opening.revision, opening.started_at_us, "running")
-    rows = read_rows(store)
     if not any((row.batch, row.revision, row.started_at_us, row.status) == mine for row in rows):
         raise WaitForTheBatch(
             f"batch {opening.batch}: another attempt has ended it since this one opened it, and this one "
             "has changed nothing. Look at that one; there is nothing to do here",
             is_over=True,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What an attempt did at a stage, of one source or of all."""
-
-    stage: str
-    source: str | None
-    counts: Mapping[str, int]
-    seconds: float = 0.0
-
-
-def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
-    """Write down what a stage did. Raises `WaitForTheBatch` if the attempt has been taken over meanwhile."""
-    still_mine(store, run)
-    _write_down(store, run, what="finished", done=done)
-
-
-def note(store: Folder, run: Run, *, done: Done) -> None:
-    """Write down what a later attempt at the same revision has to know, whether or not this one ends well.
-
-    Raises `WaitForTheBatch` if the attempt has been taken over meanwhile.
-    """
-    still_mine(store, run)
-    _write_down(store, run, what="noted", done=done)
-
-
-def noted(store: Folder, run: Run, *, name: str) -> int:
-    """The sum of a count over all notes of this revision, by whatever attempt."""
-    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
-    return sum(one.counts.get(name, 0) for one in of_run if one.what == "noted")
-
-
-def begun_stages(store: Folder, run: Run) -> list[Attempt]:
-    """What other attempts at this revision have begun, ended or not; a stage of `None` is all of them."""
-    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
-    return [one for one in of_run if one.what == "begun" and one.attempt != run.begun.attempt]
-
-
-def begun_sources(store: Folder, run: Run) -> set[str]:
-    """The sources that attempts at the batch have begun to accumulate, one by one."""
-    return {
-        one.source
-        for one in attempts.read(store)
-        if one.batch == run.batch and one.what == "begun" and one.source is not None
-    }
-
-
-def is_newest(store: Folder, run: Run) -> bool:
-    """Whether nobody has begun anything since this attempt began."""
-    return all(one.attempt <= run.begun.attempt for one in attempts.read(store))
-
-
-def void_attempts(store: Folder, run: Run) -> None:
-    """Let nothing count that has been done at the batch."""
-    if not attempts.is_taken_over(store, run.begun):
-        attempts.void(store, kept=attempts.BEGUN)
-
-
-def stages_before(store: Folder, run: Run) -> list[Attempt]:
-    """What was done at each stage and source when the batch last ran; nothing if it has not."""
-    before = run.opening.before
-    return [] if before is None else _finished(store, run.batch, revision=before.revision)
-
-
-def finished_stages(store: Folder, run: Run) -> list[Attempt]:
-    """What the newest attempt at each stage and source of the run did."""
-    return _finished(store, run.batch, revision=run.revision)
-
-
-def _finished(store: Folder, batch: Interval, *, revision: int) -> list[Attempt]:
-    of_run = [one for one in attempts.read(store) if one.is_of(batch, revision)]
-    return list({(one.stage, one.source): one for one in of_run if one.what == "finished"}.values())
 
 
 def still_mine(store: Folder, run: Run) -> None:
@@ -211,8 +149,7 @@ def close_run(store: Folder, run: Run, *, row: LedgerRow) -> None:
 
 def mark(store: Folder, run: Run, *, status: Status) -> None:
     """Say that the run has stopped or failed, unless another attempt goes on with it."""
-    if not attempts.is_taken_over(store, run.begun):
-        _say(store, run, status=status)
+    _say(store, run, status=status, may=lambda: not attempts.is_taken_over(store, run.begun))
 
 
 def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) -> bool:
@@ -220,15 +157,20 @@ def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) 
 
     One that somebody has gone on with since the attempt `opened` is let be.
     """
-    of_run = [one for one in attempts.read(store) if one.is_of(batch, revision) and one.what == "begun"]
-    openings = [one.attempt for one in of_run if one.stage == OPENING]
-    since = max(openings, default=0) if opened is None else opened
-    if not of_run or any(one.attempt > since and one.stage in (None, OPENING) for one in of_run):
-        return False
+
+    def is_left() -> bool:
+        of_run = [one for one in attempts.read(store) if one.is_of(batch, revision) and one.what == "begun"]
+        openings = [one.attempt for one in of_run if one.stage == OPENING]
+        since = max(openings, default=0) if opened is None else opened
+        return bool(of_run) and not any(
+            one.attempt > since and one.stage in (None, OPENING) for one in of_run
+        )
 
     def commit() -> bool:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))
+        if not is_left():
+            return False
         left = [it for it in rows if (it.batch, it.revision, it.status) == (batch, revision, "running")]
         if left:
             _put(runs, rows, *[replace(row, status="failed") for row in left])
@@ -239,7 +181,12 @@ def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) 
 
 def abandon_run(store: Folder, run: Run) -> None:
     """Say that a batch that is open has been given up, unless somebody goes on with it."""
-    _say(store, run, status="abandoned", unless=lambda: still_mine(store, run))
+
+    def may() -> bool:
+        still_mine(store, run)
+        return True
+
+    _say(store, run, status="abandoned", may=may)
 
 
 def forget(store: Folder, run: Run) -> None:
@@ -263,18 +210,12 @@ def now_us() -> int:
     return to_us(datetime.now(UTC))
 
 
-def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
-    happened = replace(run.begun, what=what, stage=done.stage, source=done.source, at_us=now_us())
-    attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds))
-
-
-def _say(store: Folder, run: Run, *, status: Status, unless: small.Asks = small.certainly) -> None:
+def _say(store: Folder, run: Run, *, status: Status, may: Callable[[], bool]) -> None:
     def commit() -> None:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))
-        unless()
         mine = [replace(one, status=status) for one in rows if _is_open(one, run)]
-        if mine:
+        if may() and mine:
             _put(runs, rows, *mine)
 
     small.retried(commit, "runs")

@@ -58,6 +58,16 @@ REFUSED = (";", "--", "/*", "'", '"', "`", "select")
 """What a predicate has no use for; a quotation mark that stands alone was not closed."""
 
 
+def left_over(store: str, pipeline_name: str) -> list[str]:
+    """The tables that have rows, but for the ledger: where it has none, a rebuild was cut off, or somebody is
+    at one.
+    """
+    tables = NEWEST_FIRST.keys() - {"runs"}
+    paths = {table: table_path(store, pipeline_name, table=table) for table in tables}
+    there = {table: DeltaTable(path) for table, path in paths.items() if DeltaTable.is_deltatable(path)}
+    return sorted(table for table, opened in there.items() if opened.file_uris())
+
+
 def table_path(store: str, pipeline: str, *, table: str) -> str:
     """Where a table lies: `<store>/<pipeline>/<table>`, as delta-rs writes it."""
     return _address(f"{store.rstrip('/')}/{pipeline}/{table}")

@@ -14,7 +14,7 @@ from pipelines.cli.run import gone_on_with
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
 from pipelines.stages import Request
-from pipelines.store import ledger, small
+from pipelines.store import ledger, progress, small
 from pipelines.store.ledger_rows import OPENING, LedgerRow
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.tables import ATTEMPTS, RUNS, Folder
@@ -105,7 +105,7 @@ def test_an_unfinished_batch_that_nobody_named_goes_on_as_it_was_asked_for(place
 
     run = ledger.open_run(folder, opens, fingerprint="f", stage=None, source=None)
     wishes = {"ignore_lateness": 1, "watermark_us": batch.end_us}
-    ledger.note(folder, run, done=ledger.Done(stage=OPENING, source=None, counts=wishes))
+    progress.note(folder, run, done=progress.Done(stage=OPENING, source=None, counts=wishes))
     ledger.mark(folder, run, status="failed")
 
     def gone_on(request: Request) -> Request:

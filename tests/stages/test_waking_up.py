@@ -9,13 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.stages import abandoning
-from pipelines.store import attempts, small
+from pipelines.store import attempts, ledger, small
 from pipelines.store.attempts import Attempt
 from pipelines.store.ledger import Run, forget, still_mine
+from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.retention import gone_until_us, say_gone
 from pipelines.store.tables import Folder
 from tests.stages.rides import (
@@ -129,6 +131,29 @@ def test_an_abandoning_that_sleeps_before_its_last_write_leaves_the_batch_to_who
         abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
     assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "running")]
     rides.close(begun[0])
+    assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "published")]
+
+
+@pytest.mark.parametrize("abandons", [True, False])
+def test_who_ends_a_batch_that_is_taken_over_since_it_last_asked_leaves_it(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch, abandons: bool
+) -> None:
+    older, newer = rides.begin(SECOND), list[Run]()
+    puts = ledger._put
+
+    def slept(runs: DeltaTable, rows: list[LedgerRow], *changed: LedgerRow) -> None:
+        if changed and not newer:
+            newer.append(rides.begin(SECOND))
+        puts(runs, rows, *changed)
+
+    monkeypatch.setattr(ledger, "_put", slept)
+    with pytest.raises(WaitForTheBatch):
+        if abandons:
+            abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
+        else:
+            rides.close(older)
+    assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "running")]
+    rides.close(newer[0])
     assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "published")]
 
 

@@ -11,11 +11,12 @@ from pyspark.sql import SparkSession
 
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval
-from pipelines.store import attempts, ledger, small
+from pipelines.store import attempts, ledger, progress, small
 from pipelines.store.fence import Fence
-from pipelines.store.ledger import Done, Run
+from pipelines.store.ledger import Run
 from pipelines.store.ledger_rows import OPENING, LedgerRow
 from pipelines.store.opening import Opening, opening_of
+from pipelines.store.progress import Done
 from pipelines.store.tables import ATTEMPTS, CHECKS, RUNS, Store
 
 DAY = 86_400_000_000
@@ -91,9 +92,9 @@ def test_a_run_that_was_taken_for_dead_is_closed_and_one_that_was_given_up_is_no
 def test_an_attempt_that_was_taken_over_is_told_so_and_the_newer_one_is_not(store: Store) -> None:
     first, second = open_day(store, 1), open_day(store, 1)
     with pytest.raises(WaitForTheBatch, match="taken over"):
-        ledger.finish_stage(store, first, done=Done(stage="accumulate", source="main", counts={}))
-    ledger.finish_stage(store, second, done=Done(stage="accumulate", source="main", counts={"accepted": 3}))
-    assert [dict(one.counts) for one in ledger.finished_stages(store, second)] == [{"accepted": 3}]
+        progress.finish_stage(store, first, done=Done(stage="accumulate", source="main", counts={}))
+    progress.finish_stage(store, second, done=Done(stage="accumulate", source="main", counts={"accepted": 3}))
+    assert [dict(one.counts) for one in progress.finished_stages(store, second)] == [{"accepted": 3}]
 
 
 def test_two_sources_of_a_batch_do_not_take_each_other_over(store: Store) -> None:
@@ -170,17 +171,17 @@ def test_a_run_that_changed_nothing_leaves_no_row(store: Store) -> None:
 
 def test_what_was_done_under_another_spec_does_not_count(store: Store) -> None:
     first = open_day(store, 1, stage="accumulate", source="main")
-    ledger.finish_stage(store, first, done=Done(stage="accumulate", source="main", counts={"accepted": 3}))
+    progress.finish_stage(store, first, done=Done(stage="accumulate", source="main", counts={"accepted": 3}))
     ledger.mark(store, first, status="stopped")
     changed = open_day(store, 1, stage="combine", spec="g")
-    assert ledger.finished_stages(store, changed) == []
+    assert progress.finished_stages(store, changed) == []
     assert [row.spec_fingerprint for row in ledger.read_rows(store)] == ["g"]
     # It had written, so what comes next replaces.
     again = open_day(store, 1, stage="accumulate", source="main", spec="g")
     assert not again.is_first
-    ledger.finish_stage(store, again, done=Done(stage="accumulate", source="main", counts={"accepted": 4}))
+    progress.finish_stage(store, again, done=Done(stage="accumulate", source="main", counts={"accepted": 4}))
     later = open_day(store, 1, stage="combine", spec="g")
-    assert [dict(one.counts) for one in ledger.finished_stages(store, later)] == [{"accepted": 4}]
+    assert [dict(one.counts) for one in progress.finished_stages(store, later)] == [{"accepted": 4}]
 
 
 def test_whoever_slept_while_opening_finds_the_batch_ended_and_disturbs_nobody(
@@ -191,7 +192,7 @@ def test_whoever_slept_while_opening_finds_the_batch_ended_and_disturbs_nobody(
     def sleeps(*given: object, **named: object) -> object:
         monkeypatch.setattr(attempts, "begin", begin)
         close(store, open_day(store, 1))
-        ledger.finish_stage(
+        progress.finish_stage(
             store, open_day(store, 2), done=Done(stage="accumulate", source="main", counts={"accepted": 1})
         )
         return begin(*given, **named)

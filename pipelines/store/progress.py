@@ -1,0 +1,90 @@
+"""How far a run has come: what the attempts at it have begun, noted and finished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pipelines.intervals import Interval
+from pipelines.store import attempts
+from pipelines.store.attempts import Attempt, What
+from pipelines.store.ledger import Run, now_us, still_mine
+from pipelines.store.tables import Folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What an attempt did at a stage, of one source or of all."""
+
+    stage: str
+    source: str | None
+    counts: Mapping[str, int]
+    seconds: float = 0.0
+
+
+def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
+    """Write down what a stage did. Raises `WaitForTheBatch` if the attempt has been taken over meanwhile."""
+    still_mine(store, run)
+    _write_down(store, run, what="finished", done=done)
+
+
+def note(store: Folder, run: Run, *, done: Done) -> None:
+    """Write down what a later attempt at the same revision has to know, whether or not this one ends well.
+
+    Raises `WaitForTheBatch` if the attempt has been taken over meanwhile.
+    """
+    still_mine(store, run)
+    _write_down(store, run, what="noted", done=done)
+
+
+def noted(store: Folder, run: Run, *, name: str) -> int:
+    """The sum of a count over all notes of this revision, by whatever attempt."""
+    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
+    return sum(one.counts.get(name, 0) for one in of_run if one.what == "noted")
+
+
+def begun_stages(store: Folder, run: Run) -> list[Attempt]:
+    """What other attempts at this revision have begun, ended or not; a stage of `None` is all of them."""
+    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
+    return [one for one in of_run if one.what == "begun" and one.attempt != run.begun.attempt]
+
+
+def begun_sources(store: Folder, run: Run) -> set[str]:
+    """The sources that attempts at the batch have begun to accumulate, one by one."""
+    return {
+        one.source
+        for one in attempts.read(store)
+        if one.batch == run.batch and one.what == "begun" and one.source is not None
+    }
+
+
+def is_newest(store: Folder, run: Run) -> bool:
+    """Whether nobody has begun anything since this attempt began."""
+    return all(one.attempt <= run.begun.attempt for one in attempts.read(store))
+
+
+def void_attempts(store: Folder, run: Run) -> None:
+    """Let nothing count that has been done at the batch."""
+    if not attempts.is_taken_over(store, run.begun):
+        attempts.void(store, kept=attempts.BEGUN)
+
+
+def stages_before(store: Folder, run: Run) -> list[Attempt]:
+    """What was done at each stage and source when the batch last ran; nothing if it has not."""
+    before = run.opening.before
+    return [] if before is None else _finished(store, run.batch, revision=before.revision)
+
+
+def finished_stages(store: Folder, run: Run) -> list[Attempt]:
+    """What the newest attempt at each stage and source of the run did."""
+    return _finished(store, run.batch, revision=run.revision)
+
+
+def _finished(store: Folder, batch: Interval, *, revision: int) -> list[Attempt]:
+    of_run = [one for one in attempts.read(store) if one.is_of(batch, revision)]
+    return list({(one.stage, one.source): one for one in of_run if one.what == "finished"}.values())
+
+
+def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
+    happened = replace(run.begun, what=what, stage=done.stage, source=done.source, at_us=now_us())
+    attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds))
