@@ -34,7 +34,7 @@ from pipelines.ingest import (
 from pipelines.ingest.watermark import Seen
 from pipelines.spec import Source
 from pipelines.stages.gates import event_rules
-from pipelines.stages.keeping import lane, leave, put, write_ids, write_late, write_quarantine
+from pipelines.stages.keeping import lane, leave, put, shut_out_older, write_ids, write_late, write_quarantine
 from pipelines.stages.site import Work
 from pipelines.stages.sourcing import source_events
 from pipelines.stages.watermarks import write_progress
@@ -136,6 +136,7 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
     """Write the partials with those that vanished, after noting how many differ from what stands there."""
     replacing, differing = [], []
     for one in every:
+        shut_out_older(work, source, table=one.table)
         earlier = work.tables.read(one.table).where(lane(work, source))
         rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
         differences = changed(rows, earlier, pipeline=work.pipeline, bounds=one.bounds)

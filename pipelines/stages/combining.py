@@ -42,7 +42,7 @@ from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
 from pipelines.store.asked import are_any, days_in
 from pipelines.store.progress import finished_stages, stages_before
-from pipelines.store.rows import are_there, from_rows
+from pipelines.store.rows import from_rows
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
 from pipelines.windows import keeps_apart, session_windows
@@ -81,7 +81,7 @@ def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:
     sources = [source.name for source in work.pipeline.sources]
     gone = f"{whose} AND event_count > 0 AND source NOT IN ({', '.join(text(name) for name in sources)})"
     for table in ("partial_frames", "partial_sessions"):
-        if are_there(work.tables.read(table).where(gone)):
+        if are_any(work.tables, table, where=gone):
             raise CorrectTheCall(
                 f"batch {work.batch}: the table {table} has rows of a source that the spec no longer has, "
                 f"which would count beside the others; run the stage accumulate for {sources[0]} again, "

@@ -14,6 +14,7 @@ from pipelines.ingest.fate import as_read
 from pipelines.spec import Source, shares_files
 from pipelines.stages.site import Work
 from pipelines.store import small
+from pipelines.store.asked import are_any
 from pipelines.store.ledger import still_mine
 from pipelines.store.reader import rows_by_batch
 from pipelines.store.sql import NONE, is_batch, is_inside, on_days_of, text
@@ -30,7 +31,7 @@ def write_ids(work: Work, source: Source, *, events: DataFrame) -> None:
 
 def write_late(work: Work, source: Source, *, events: DataFrame, losing: int) -> int:
     watermark_us = work.judged_by_us
-    if losing == 0 and work.run.is_first:
+    if losing == 0 and _stays_empty(work, source, table="late_events"):
         return 0
     counting = Observation()
     searched = events if losing else events.limit(0)
@@ -45,7 +46,7 @@ def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: C
     one had them.
     """
     claimed, unclaimed = counts["quarantined"], counts.pop("unclaimed")
-    if claimed == unclaimed == 0 and work.run.is_first:
+    if claimed == unclaimed == 0 and _stays_empty(work, source, table="quarantine"):
         return
     rows = quarantined_rows(events if claimed or unclaimed else events.limit(0))
     if unclaimed:
@@ -99,6 +100,24 @@ def put(work: Work, source: Source, *, table: str, rows: DataFrame) -> None:
         replace(work.tables, table, rows=written, where=lane(work, source), fence=fence)
     # Delta skips the write of an attempt that was taken over without a word, and nothing was observed then.
     still_mine(work.tables, work.run)
+
+
+def _stays_empty(work: Work, source: Source, *, table: str) -> bool:
+    """Whether nothing stands in the place of this source and batch, where nothing is to be written; it stays
+    so.
+    """
+    if work.run.is_first:
+        return True
+    shut_out_older(work, source, table=table)
+    if are_any(work.tables, table, where=lane(work, source)):
+        return False
+    leave(work, source, table=table)
+    return True
+
+
+def shut_out_older(work: Work, source: Source, *, table: str) -> None:
+    """Let no attempt that was taken over write what this one is about to look at."""
+    small.say_written(work.tables, table, fence=work.run.fence(f"{table}/{source.name}").of_older())
 
 
 def leave(work: Work, source: Source, *, table: str) -> None:

@@ -19,6 +19,10 @@ class Fence:
     attempt: int
     is_first: bool = False
 
+    def of_older(self) -> Fence:
+        """What shuts all attempts before this one out of the lane, and leaves it open to this one."""
+        return Fence(lane=self.lane, attempt=self.attempt - 1)
+
     def options(self) -> dict[str, str]:
         """Options of a Spark writer: it skips a write whose number is not above the lane's."""
         return {"txnAppId": self.lane, "txnVersion": str(self.attempt)}

@@ -28,8 +28,3 @@ def as_text(rows: DataFrame) -> list[dict[str, object]]:
     return [
         row.asDict() for row in rows.select(*[F.col(name).cast("string") for name in rows.columns]).collect()
     ]
-
-
-def are_there(rows: DataFrame) -> bool:
-    """Whether there is any row."""
-    return not rows.isEmpty()
