@@ -18,6 +18,7 @@ from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import verify
 from pipelines.ingest.read import any_path
 from pipelines.spec import Pipeline, Source, warnings
+from pipelines.spec.places import with_lines
 from pipelines.stages import Site
 from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
@@ -37,7 +38,7 @@ def validate(arguments: Arguments) -> None:
         broken = () if problems else broken_laws(site)
         problems = (*problems, *broken, *_against_data(site, suite, has_states=not broken))
     if problems:
-        raise CorrectTheSpec(pipeline.path.name, tuple(dict.fromkeys(problems)))
+        raise CorrectTheSpec(pipeline.path.name, with_lines(problems, pipeline))
     for note in notes.values():
         if note is not None:
             print(f"not checked: columns and expressions of {note}")

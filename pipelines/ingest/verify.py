@@ -40,6 +40,7 @@ from pipelines.ingest.holding import HELD
 from pipelines.ingest.read import UNREADABLE, schema_of
 from pipelines.intervals import Interval
 from pipelines.spec import Custom, PerElement, Pipeline, Source, Unaligned
+from pipelines.spec.places import with_lines
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
 from pipelines.spec.sql import names_in, taken_for_functions
 from pipelines.spec.tokens import fold
@@ -48,9 +49,9 @@ from pipelines.windows import window_function
 TIMES = (TimestampType, TimestampNTZType)
 LENGTHS = (NumericType, DayTimeIntervalType)
 PLACED = ("_grid", "_frame_us", "_frame_end_us", "_instant_us", "_is_tallied", "_first_us", "_last_us")
-IDS = ("_known_us", "_has_id", "_counting", "_place")
+IDS = ("_counted_us", "_has_id", "_counting", "_place")
 EVENT_ID_COLUMNS = ("arrival_time", "source", "batch_start", "batch_end", "day")
-OWN = frozenset({*DEFAULT_EVENT_COLUMNS, *IDS, FATE, RULES, "_raw_event_us", "_losses", *PLACED})
+OWN = frozenset({*DEFAULT_EVENT_COLUMNS, UNREADABLE, *IDS, FATE, RULES, "_raw_event_us", "_losses", *PLACED})
 """Columns that Sash adds to events on their way."""
 
 FORBIDDEN = (
@@ -291,4 +292,4 @@ def check(spark: SparkSession, pipeline: Pipeline, *, batch: Interval) -> None:
     """Raise `CorrectTheSpec` with all problems that `verify` finds."""
     problems = verify(spark, pipeline, batch=batch)
     if problems:
-        raise CorrectTheSpec(str(pipeline.path.name), problems)
+        raise CorrectTheSpec(str(pipeline.path.name), with_lines(problems, pipeline))

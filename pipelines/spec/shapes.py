@@ -29,6 +29,7 @@ from pipelines.spec.modules import parse_attribute
 from pipelines.spec.yaml import Located
 
 MODES = ("accumulating", "discarding", "retracting")
+MOST_ROWS = 2**63 - 1
 TRIGGERS = "each batch | {every: <duration>} | {rows: <number>}"
 
 
@@ -187,9 +188,9 @@ def _refused(fields: Fields, name: str, *, text: str) -> Shape | None:
 
 
 def _positive_number(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_ROWS:
         return value
-    raise ValueError(f"found `{value}`; allowed is a whole number above zero")
+    raise ValueError(f"found `{value}`; allowed is a whole number from 1 to {MOST_ROWS}")
 
 
 _ALLOWED = {

@@ -15,6 +15,7 @@ from pipelines.ingest.fate import as_read
 from pipelines.ingest.read import schema_of
 from pipelines.intervals import Interval
 from pipelines.spec import Source
+from pipelines.spec.places import with_lines
 from pipelines.stages.site import Site
 from pipelines.store.tables import Columns, Shapes
 
@@ -73,13 +74,13 @@ def _holds_an_interval(kind: DataType) -> bool:
 
 def _refuse_intervals(site: Site, columns: Columns) -> None:
     problems = {
-        f"`{name.partition('__')[0]}` would be {kind.simpleString().upper()}, which Delta does not store; "
+        f"{_place(site, name)} would be {kind.simpleString().upper()}, which Delta does not store; "
         "allowed is a number, like `unix_micros(arrived) - unix_micros(happened)`": None
         for name, kind in columns.items()
         if _holds_an_interval(kind)
     }
     if problems:
-        raise CorrectTheSpec(site.pipeline.path.name, tuple(problems))
+        raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
 
 
 def no_events(site: Site, source: Source, *, batch: Interval | None = None) -> DataFrame:
@@ -99,11 +100,16 @@ def _refuse_disagreement(site: Site, states: dict[str, DataFrame]) -> None:
         kinds = {name: rows.schema[column].dataType.simpleString() for name, rows in states.items()}
         if len(set(kinds.values())) > 1:
             listed = ", ".join(f"{kind} from `{name}`" for name, kind in kinds.items())
-            problems.append(
-                f"`{column}` would be {listed}; allowed is one type: cast it in the sources' `select`"
-            )
+            place = _place(site, column)
+            problems.append(f"{place} would be {listed}; allowed is one type: cast it in `select`")
     if problems:
-        raise CorrectTheSpec(site.pipeline.path.name, tuple(problems))
+        raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
+
+
+def _place(site: Site, column: str) -> str:
+    """What of the spec a column of states or results is of."""
+    name = column.partition("__")[0]
+    return f"{'key' if column in site.pipeline.key else 'aggregate'} `{name}`"
 
 
 def _columns(rows: DataFrame) -> Columns:

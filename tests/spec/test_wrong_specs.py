@@ -9,6 +9,7 @@ from tests.spec.conftest import SPEC, Refused
 SOURCE = "source: {format: parquet, path: data/rides, event_time: at}"
 WINDOW = "{tumbling: 1 hour}"
 COUNT = "rides: count"
+ROWS = "a whole number from 1 to 9223372036854775807"
 
 TOP: list[tuple[str, str, str, str]] = [
     ("key: [city]", "kye: [city]", "line 3: ", "did you mean `key`?"),
@@ -72,7 +73,8 @@ TOP: list[tuple[str, str, str, str]] = [
         "line 4: ",
         "allowed is each batch | {every: <duration>}",
     ),
-    ("key: [city]", "key: [city]\npanes: {early: {rows: 0}}", "line 4: ", "a whole number above zero"),
+    ("key: [city]", "key: [city]\npanes: {early: {rows: 0}}", "line 4: ", ROWS),
+    ("key: [city]", f"key: [city]\npanes: {{late: {{rows: {2**63}}}}}", "line 4: ", ROWS),
     ("key: [city]", "key: [city]\nexpectations: [a.yml]", "line 4: ", "allowed is a text"),
 ]
 SOURCES: list[tuple[str, str, str, str]] = [
