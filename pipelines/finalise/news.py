@@ -23,6 +23,9 @@ from pipelines.spec import EachBatch, Pipeline, Window
 CAME = "_came"
 """When the batch of a partial frame or session first ran."""
 OF, PUBLISHED, TOLD = "_of_", "_published_", "_told_"
+"""Before the names of key and bounds, of whatever name."""
+SINCE, SINCE_BATCH = "_since_run", "_since_batch"
+"""When the run began that published a window last, and where its batch ends."""
 
 
 def holds_back(window: Window) -> bool:
@@ -75,8 +78,8 @@ def session_news(
         found.select(
             *own,
             *[F.col(f"{OF}{name}").alias(name) for name in RESULT_BOUNDS if name != "window"],
-            f"{PUBLISHED}at",
-            f"{PUBLISHED}batch_end",
+            SINCE,
+            SINCE_BATCH,
         ),
         last,
         pipeline=pipeline,
@@ -95,8 +98,8 @@ def _told(places: DataFrame, last: DataFrame, *, pipeline: Pipeline) -> DataFram
     )
     return newest.select(
         *[F.col(name).alias(f"{TOLD}{name}") for name in place],
-        F.col("_told._started_at").alias(f"{PUBLISHED}at"),
-        F.col("_told.batch_end").alias(f"{PUBLISHED}batch_end"),
+        F.col("_told._started_at").alias(SINCE),
+        F.col("_told.batch_end").alias(SINCE_BATCH),
     )
 
 
@@ -104,14 +107,14 @@ def _standing(last: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The windows that are published, under names of their own."""
     return last.where(F.col("_last.kind") == "insert").select(
         *[F.col(name).alias(f"{PUBLISHED}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)],
-        F.col("_last._started_at").alias(f"{PUBLISHED}at"),
-        F.col("_last.batch_end").alias(f"{PUBLISHED}batch_end"),
+        F.col("_last._started_at").alias(SINCE),
+        F.col("_last.batch_end").alias(SINCE_BATCH),
     )
 
 
 def _news(given: DataFrame, last: DataFrame, *, pipeline: Pipeline) -> DataFrame:
-    is_news = F.col(f"{PUBLISHED}at").isNull() | (F.col(CAME) > F.col(f"{PUBLISHED}at"))
-    since = F.coalesce(f"{PUBLISHED}batch_end", "batch_end")
+    is_news = F.col(SINCE).isNull() | (F.col(CAME) > F.col(SINCE))
+    since = F.coalesce(SINCE_BATCH, "batch_end")
     parts = part_columns(pipeline.aggregates)
     fresh = given.select(
         *pipeline.key,

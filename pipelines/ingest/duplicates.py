@@ -22,7 +22,7 @@ from pipelines.ingest.fate import DUPLICATE, FATE, as_read, passes
 from pipelines.spec import Source
 from pipelines.spec.model import EventId
 
-KNOWN_US = "_known_us"
+KNOWN_US = "_counted_us"
 HAS_ID = "_has_id"
 COUNTING = "_counting"
 """The arrivals of an id that count, in ascending order; what was known before the batch is the first."""

@@ -141,7 +141,8 @@ def schema_of(
     """
     if batch is not None:
         rows = read_rows(spark, source, batch=batch, home=home)
-        return StructType([it for it in rows.schema if it.name != UNREADABLE])
+        is_parsed = source.format in TEXT_FORMATS
+        return StructType([it for it in rows.schema if not (is_parsed and it.name == UNREADABLE)])
     if source.path is None or source.schema is not None:
         return (
             _load(spark, replace(source, path=None), paths=()).schema

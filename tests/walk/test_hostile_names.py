@@ -101,6 +101,25 @@ def test_they_go_through_every_command(place: Place, spark: SparkSession):
 
 
 @pytest.mark.slow
+def test_names_that_sash_s_own_columns_begin_or_end_with_are_nobody_s(place: Place, spark: SparkSession):
+    source = "arrival_time: arrived, event_id: {of: [us], within: 1 day}}"
+    spec = SPEC.replace(json.dumps(TOWN), "at").replace("arrival_time: arrived}", source)
+    spec = spec.replace("event_time: at", "event_time: then").replace("mode: retracting", "mode: discarding")
+    place.spec.write_text(spec)
+    instants, numbers = ([day(1, 7), day(1, 7), day(2, 7)], INSTANT), ([1, 1, 2], pa.int64())
+    columns = {"at": numbers, "us": numbers, "fare": numbers, "then": instants, "arrived": instants}
+    path = place.home / "data" / "rides" / "part-0.parquet"
+    path.parent.mkdir(parents=True)
+    parquet.write_table(pa.table({name: pa.array(*column) for name, column in columns.items()}), path)
+    ran = place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d", "--final", "--yes")
+    assert ran.code == 0, ran.err
+    rows = DeltaTable(Path(place.store) / "rides" / "windows").to_pyarrow_table().to_pylist()
+    assert sorted((it["window"], it["at"], it[SUM]) for it in rows) == [
+        (window, number, number) for window in ("hourly", "visits") for number in (1, 2)
+    ]
+
+
+@pytest.mark.slow
 def test_a_column_that_delta_cannot_hold_is_refused_before_anything_is_written(
     place: Place, spark: SparkSession
 ):
