@@ -26,7 +26,8 @@ class Opening:
     after that one did: the substreams that they have seen are known. `before` is the ledger's row of the same
     batch when it last ran, `newest_end_us` is where the newest batch that has run ends, `in_turn_end_us`
     where the newest ends that ran in its turn and not as a restatement: up to there all timers have been
-    looked at. `changes` are those of the spec since.
+    looked at. `run_since` are older batches that first ran after this one did: it knows nothing of their ids.
+    `changes` are those of the spec since.
     """
 
     batch: Interval
@@ -45,6 +46,7 @@ class Opening:
     before: LedgerRow | None
     newest_end_us: int | None = None
     in_turn_end_us: int | None = None
+    run_since: tuple[Interval, ...] = ()
     changes: Changes = field(default_factory=Changes)
 
     def row(self, *, fingerprint: str, started_at_us: int) -> LedgerRow:
@@ -96,6 +98,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         before=last_revision,
         newest_end_us=newest.batch.end_us if newest else None,
         in_turn_end_us=max([row.batch.end_us for row in _in_turn(rows)], default=None),
+        run_since=_run_since(before, same),
         changes=changes,
     )
 
@@ -106,6 +109,14 @@ def _known_by(before: Sequence[LedgerRow], previous: LedgerRow | None) -> tuple[
     since_us = previous.started_at_us or 0
     later = {row.batch for row in before if (row.started_at_us or 0) > since_us}
     return (previous.batch, *sorted(later - {previous.batch}))
+
+
+def _run_since(before: Sequence[LedgerRow], same: Sequence[LedgerRow]) -> tuple[Interval, ...]:
+    first_us = min(map(_started_us, same), default=None)
+    if first_us is None:
+        return ()
+    earlier = {row.batch for row in before if _started_us(row) < first_us}
+    return tuple(sorted({row.batch for row in before} - earlier))
 
 
 def _in_turn(rows: Sequence[LedgerRow]) -> list[LedgerRow]:

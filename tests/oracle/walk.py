@@ -89,7 +89,9 @@ class Walk:
             stood = known.watermark_before
         judged_by = None if batch.ignore_lateness else stood
         rows = rows_of(events, batch, self._taken(batch))
-        ids = counted([event for it in before for event in it.fates.passing], self.pipeline)
+        # Of batches that first ran after this one it knows nothing.
+        told = [it for it in before if known is None or self._first_ran(it) < self._first_ran(known)]
+        ids = counted([event for it in told for event in it.fates.passing], self.pipeline)
         fates = judge(rows, self.pipeline, judged_by, known=ids)
         standings = standings_after(
             self.pipeline, batch, fates.passing, self._standings_before(batch, previous)
@@ -106,6 +108,11 @@ class Walk:
             ),
             panes=0,
         )
+
+    def _first_ran(self, outcome: Outcome) -> int:
+        """The place in the ledger of the batch's first run."""
+        bounds = outcome.batch.bounds
+        return next(number for number, it in enumerate(self.ledger) if it.batch.bounds == bounds)
 
     def _standings_before(self, batch: Batch, previous: Outcome | None) -> dict[Substream, Standing]:
         """What the batch before has seen, and what older ones have that ran after it did."""

@@ -55,7 +55,7 @@ SALES = [
 ]
 
 
-def run(spark: SparkSession, folder: Path, *, within: str = "") -> tuple[dict[str, int], list[dict], Site]:
+def site_of(spark: SparkSession, folder: Path, *, within: str = "") -> Site:
     (folder / "dags").mkdir(parents=True)
     (folder / "dags" / "sales.yml").write_text(SPEC.format(within=within))
     (folder / "data").mkdir()
@@ -70,7 +70,11 @@ def run(spark: SparkSession, folder: Path, *, within: str = "") -> tuple[dict[st
         for shop, ticket, number, at, arrived in SALES
     ]
     pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), folder / "data" / "rows.parquet")
-    site = Site(spark, str(folder / "store"), load(folder / "dags" / "sales.yml"))
+    return Site(spark, str(folder / "store"), load(folder / "dags" / "sales.yml"))
+
+
+def run(spark: SparkSession, folder: Path, *, within: str = "") -> tuple[dict[str, int], list[dict], Site]:
+    site = site_of(spark, folder, within=within)
     for start, final in ((0, False), (100, True)):
         batch = Interval(start * SECOND, (start + 100) * SECOND)
         list(run_batch(site, Request(batch=batch, final=final)))
@@ -116,3 +120,16 @@ def test_ids_are_remembered_once_also_when_a_batch_runs_again(spark: SparkSessio
     assert found == [("a", 1, 20), ("a", 2, 30), ("a", 3, 40), ("a", 4, 70), ("a", 5, 150), ("b", 1, 20)]
     again = DeltaTable(tmp_path / "store" / "sales" / "runs").to_pyarrow_table()
     assert again.num_rows == len(ledger)
+
+
+@pytest.mark.slow
+def test_an_older_batch_that_ran_later_repeats_no_id_of_one_that_runs_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    site = site_of(spark, tmp_path)
+    newer, older = Interval(100 * SECOND, 200 * SECOND), Interval(0, 100 * SECOND)
+    for batch in (newer, older, newer):
+        list(run_batch(site, Request(batch=batch)))
+    ledger = DeltaTable(tmp_path / "store" / "sales" / "runs").to_pyarrow_table().to_pylist()
+    told = sorted((int(row["batch_start"].timestamp()), row["revision"], row["duplicates"]) for row in ledger)
+    assert told == [(0, 0, 3), (100, 0, 1)]
