@@ -140,6 +140,8 @@ def docs_folder(site: Site) -> Path:
     Beside the tables, or, where those are not on this machine, under the pipeline's home.
     """
     root = site.tables.root
+    if site.docs is not None:
+        return site.docs
     if is_uri(root):
         return site.pipeline.home / "var" / "data_docs" / site.pipeline.name
     return Path(root) / "data_docs"

@@ -152,8 +152,8 @@ def _published(scratch: Site, row: LedgerRow) -> tuple[Published, ...]:
 def _scratch(site: Site, *, anew: bool) -> Iterator[Site]:
     """The pipeline on clones of its tables, or on none, which are gone afterwards."""
     for _ in range(TRIES):
-        with _folder(site) as folder:
-            scratch, stood = Site(site.spark, folder, site.declared), _ledger_now(site)
+        with _folder(site) as folder, tempfile.TemporaryDirectory(prefix="sash-docs-") as docs:
+            scratch, stood = Site(site.spark, folder, site.declared, Path(docs)), _ledger_now(site)
             if not anew:
                 clone_tables(site.tables, scratch.tables)
             if _ledger_now(site) == stood:

@@ -48,6 +48,8 @@ class Site:
     spark: SparkSession
     store: str
     declared: Pipeline
+    docs: Path | None = None
+    """Where Data Docs are built; `None`: where the store says."""
 
     @cached_property
     def pipeline(self) -> Pipeline:
