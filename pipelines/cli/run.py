@@ -35,7 +35,7 @@ from pipelines.spec import Pipeline, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
 from pipelines.stages.rebuilding import empty_tables
 from pipelines.store.ledger_rows import newest, unfinished
-from pipelines.store.reader import read_ledger, wishes_of
+from pipelines.store.reader import REPLAYED, read_ledger, replay_of, wishes_of
 
 FATES = ("accepted", "late", "quarantined", "duplicates")
 
@@ -105,6 +105,7 @@ def gone_on_with(pipeline: Pipeline, store: str, *, request: Request) -> Request
         return request
     wishes = wishes_of(store, pipeline.name, batch=pending.batch, revision=pending.revision)
     final = request.final or "final" in wishes
+    replays = next((what for what in REPLAYED if replay_of(what) in wishes), None)
     asked_us = request.watermark_us if request.watermark_us is not None else wishes.get("watermark_us")
     return replace(
         request,
@@ -112,6 +113,7 @@ def gone_on_with(pipeline: Pipeline, store: str, *, request: Request) -> Request
         final=final,
         replace=request.replace or "replace" in wishes,
         ignore_lateness=request.ignore_lateness or "ignore_lateness" in wishes,
+        replays=request.replays or replays,
     )
 
 

@@ -17,7 +17,7 @@ from pipelines.spec import Pipeline, sources_of
 from pipelines.stages.adding_up import LAW
 from pipelines.store.attempts import first_of, read, say_versions
 from pipelines.store.history import restore, versions
-from pipelines.store.ledger import abandon_run, open_run, read_rows, still_mine
+from pipelines.store.ledger import Asked, abandon_run, open_run, read_rows, still_mine
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.progress import void_attempts
@@ -48,7 +48,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
         return opening_of(rows, batch, fingerprint=fingerprint, replace=True)
 
     before = _versions_before(store, pending)
-    run = open_run(store, opens, fingerprint=fingerprint, stage=None, source=None)
+    run = open_run(store, opens, fingerprint=fingerprint, asked=Asked())
     gone_us = gone_until_us(store)
     for table, lanes in lanes_of(pipeline, fingerprint).items():
         restore(
@@ -61,7 +61,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
         )
         if table == "frames" and gone_us is not None:
             # Upkeep may have let frames go since, and an older version says nothing of it.
-            say_gone(store, gone_us)
+            say_gone(store, gone_us, still_mine=lambda: still_mine(store, run))
     void_attempts(store, run)
     still_mine(store, run)
     # First, for without the versions it could not be given up again.

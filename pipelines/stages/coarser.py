@@ -37,6 +37,9 @@ def _wanted(pipeline: Pipeline) -> str:
 
 
 def _say(work: Work, what: str) -> None:
-    still_mine(work.tables, work.run)
+    def mine() -> None:
+        still_mine(work.tables, work.run)
+
+    mine()
     if small.property_of(work.tables, "frames", name=PROPERTY) != what:
-        small.set_property(work.tables, "frames", name=PROPERTY, value=what)
+        small.set_property(work.tables, "frames", name=PROPERTY, value=what, still_mine=mine)

@@ -143,6 +143,8 @@ def _of_run(work: Work, rows: DataFrame) -> DataFrame:
 def _write_none(work: Work) -> Counts:
     none = work.tables.read("panes").where(NONE)
     pass_stage(work, "panes", candidates=none)
+    # Lest an attempt that was taken over writes some once they have been looked for.
+    small.say_written(work.tables, "panes", fence=work.run.fence("panes").of_older())
     if are_any(work.tables, "panes", where=_of_this(work)):
         return _write(work, none)
     small.say_written(work.tables, "panes", fence=work.run.fence("panes"))

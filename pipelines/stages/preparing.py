@@ -13,7 +13,7 @@ from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
 from pipelines.store import small
-from pipelines.store.attempts import BEGUN, say_versions, void
+from pipelines.store.attempts import BEGUN, highest, say_versions, void
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, have_gone, unfinished
 from pipelines.store.reader import left_over
@@ -67,6 +67,7 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
     made anew, and what was done at the batch that goes on counts no more. Raises `WaitForTheBatch` where
     others have begun or ended a batch since.
     """
+    until = highest(site.tables)
     check(site.spark, site.pipeline, batch=batch)
     shapes = shapes_of(site, batch=batch)
     problems = unfit(site, site.suite, shapes=shapes, batch=batch)
@@ -79,7 +80,7 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
         if unlike and (is_empty(rows) or (table in AS_READ and not small.has_rows(site.tables, table))):
             if small.has_rows(site.tables, table):
                 # First, for nobody would know of it afterwards.
-                void(site.tables, kept=BEGUN)
+                void(site.tables, kept=BEGUN, until=until)
             small.recreate(site.tables, table, columns=columns, still_mine=lambda: _refuse_moved(site, rows))
             made[table] = small.open_table(site.tables, table).version()
         elif unlike and table in AS_READ:

@@ -41,7 +41,7 @@ from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.stages.wrong_values import wrong_value
 from pipelines.store import small
 from pipelines.store.attempts import Attempt
-from pipelines.store.ledger import Run, forget, mark, open_run, read_rows
+from pipelines.store.ledger import Asked, Run, forget, mark, open_run, read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.progress import (
@@ -51,9 +51,8 @@ from pipelines.store.progress import (
     finish_stage,
     finished_stages,
     is_newest,
-    note,
 )
-from pipelines.store.reader import replay_of, wishes_of
+from pipelines.store.reader import replay_of
 from pipelines.store.retention import whole_from_us
 from pipelines.store.tables import ATTEMPTS, RUNS
 
@@ -98,19 +97,18 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
 
     def opens(now: list[LedgerRow]) -> Opening:
         refuse_emptied(site, rows, rows=now)
-        return opening_of(now, request.batch, fingerprint=fingerprint, replace=request.replace)
+        opening = opening_of(now, request.batch, fingerprint=fingerprint, replace=request.replace)
+        _refuse_beyond_retention(site, opening)
+        return opening
 
-    opening, pending = opens(rows), unfinished(rows)
-    _refuse_beyond_retention(site, opening)
+    opens(rows)
+    pending = unfinished(rows)
     if is_to_prepare(pending, fingerprint, stage=stage):
         if is_empty(rows) and pending is None:
             refuse_leftovers(site)
         prepare(site, request.batch, rows=rows)
-    run = open_run(site.tables, opens, fingerprint=fingerprint, stage=stage, source=source)
-    wishes = _wishes(request)
-    known = wishes_of(site.store, site.pipeline.name, batch=run.batch, revision=run.revision)
-    if wishes != known:
-        note(site.tables, run, done=Done(stage=OPENING, source=None, counts=wishes))
+    asked = Asked(stage=stage, source=source, wishes=_wishes(request))
+    run = open_run(site.tables, opens, fingerprint=fingerprint, asked=asked)
     if begun_sources(site.tables, run).difference(it.name for it in site.pipeline.sources):
         # A source has another name since, or is gone, and may have left rows.
         return replace(run, is_first=False)

@@ -62,30 +62,66 @@ class Attempt:
         return (self.batch, self.revision) == (batch, revision)
 
 
-def begin(store: Folder, begun: Attempt, *, still_open: Callable[[], None]) -> tuple[Attempt, bool]:
+def begin(
+    store: Folder,
+    begun: Attempt,
+    *,
+    still_open: Callable[[], object],
+    over: int = 0,
+    wishes: Mapping[str, int] | None = None,
+) -> tuple[Attempt, bool]:
     """Take the next number, unless `still_open` raises: whoever slept since it opened the batch may find
-    that others have ended it. The first at a revision writes down which versions the tables have.
+    that others have ended it. The first at a revision writes down which versions the tables have; what
+    attempts up to the number `over` say of them is of a batch that has ended. With the number goes what was
+    asked for beside the batch, its `wishes`, if others were asked for before.
 
     Also tells whether an earlier attempt at the batch may have written in the same lanes.
     """
 
     def commit() -> tuple[Attempt, bool]:
         opened = small.open_table(store, "attempts")
-        earlier = [_of(row) for row in small.read(opened)]
-        highest = max((one.attempt for one in earlier), default=0)
+        stored = [_of(row) for row in small.read(opened)]
+        of_batch = [one for one in stored if one.batch == begun.batch]
+        earlier = [_without_counts(one) if _is_over(one, begun, over=over) else one for one in of_batch]
         is_first = _first(earlier, begun.batch, revision=begun.revision) is None
-        mine = replace(begun, attempt=highest + 1, counts=versions(store) if is_first else {})
+        mine = replace(begun, attempt=_highest(stored) + 1, counts=versions(store) if is_first else {})
+        noted = replace(mine, what="noted", stage=OPENING, source=None, counts=wishes or {})
+        is_news = wishes is not None and wishes != _wished(earlier, revision=begun.revision)
+        new = [mine, noted] if is_news else [mine]
         # Asked between reading and writing: if the batch is ended after this, the write fails.
         still_open()
-        of_batch = [one for one in earlier if one.batch == begun.batch]
-        if len(of_batch) == len(earlier):
-            small.append(opened, [_row(mine)])
+        if earlier == stored:
+            small.append(opened, map(_row, new))
         else:
-            small.overwrite(opened, [_row(one) for one in (*of_batch, mine)])
+            small.overwrite(opened, map(_row, (*earlier, *new)))
         met = [one for one in earlier if one.batch == begun.batch and one.what == "begun" and one.meets(mine)]
         return mine, bool(met)
 
     return small.retried(commit, "attempts")
+
+
+def _is_over(one: Attempt, begun: Attempt, *, over: int) -> bool:
+    return one.what == "begun" and one.revision == begun.revision and one.attempt <= over
+
+
+def _without_counts(one: Attempt) -> Attempt:
+    return replace(one, counts={})
+
+
+def _wished(attempts: Iterable[Attempt], *, revision: int) -> Mapping[str, int]:
+    """What the newest attempt at a revision was asked for beside the batch."""
+    noted = [one for one in attempts if (one.what, one.stage, one.revision) == ("noted", OPENING, revision)]
+    newest = max(noted, key=lambda one: (one.attempt, one.at_us), default=None)
+    return {} if newest is None else newest.counts
+
+
+def highest(store: Folder) -> int:
+    """The number of the newest attempt."""
+    return _highest(read(store))
+
+
+def _highest(attempts: Iterable[Attempt]) -> int:
+    return max((one.attempt for one in attempts), default=0)
 
 
 def first_of(store: Folder, batch: Interval, *, revision: int) -> Attempt | None:
@@ -103,11 +139,13 @@ def _first(attempts: Iterable[Attempt], batch: Interval, *, revision: int) -> At
 
 def say_versions(store: Folder, changed: Mapping[str, int] | None, *, of: Attempt | None = None) -> None:
     """Let attempts say these versions of tables, which have been made anew under them; `None`: no versions at
-    all, for the tables are others. `of`: only those at its revision, for others may have begun one since.
+    all, for the tables are others. `of`: only those at its revision until it began, for others may have begun
+    one since.
     """
 
     def said(one: Attempt) -> Attempt:
-        if one.what != "begun" or not one.counts or not (of is None or one.is_of(of.batch, of.revision)):
+        is_older = of is None or (one.is_of(of.batch, of.revision) and one.attempt <= of.attempt)
+        if one.what != "begun" or not one.counts or not is_older:
             return one
         return replace(one, counts={} if changed is None else {**one.counts, **changed})
 
@@ -118,8 +156,9 @@ def say_versions(store: Folder, changed: Mapping[str, int] | None, *, of: Attemp
     small.retried(commit, "attempts")
 
 
-def void(store: Folder, *, kept: Collection[What]) -> None:
-    """Let nothing count that attempts at the batch have done: it is gone, or was for another spec.
+def void(store: Folder, *, kept: Collection[What], until: int, if_newest: bool = False) -> None:
+    """Let nothing count that attempts up to the number `until` have done: it is gone, or was for another
+    spec. `if_newest`: unless others have begun since, who may go on from there.
 
     That they have begun is always `kept`: they may have left rows, which whoever comes next replaces. What
     they noted of these rows is kept where the rows are.
@@ -128,7 +167,9 @@ def void(store: Folder, *, kept: Collection[What]) -> None:
     def commit() -> None:
         opened = small.open_table(store, "attempts")
         everything = [_of(row) for row in small.read(opened)]
-        small.overwrite(opened, [_row(one) for one in everything if one.what in kept])
+        if not (if_newest and _highest(everything) > until):
+            counts = [one for one in everything if one.what in kept or one.attempt > until]
+            small.overwrite(opened, map(_row, counts))
 
     small.retried(commit, "attempts")
 
@@ -150,6 +191,13 @@ def is_taken_over(store: Folder, mine: Attempt) -> bool:
     if not any(one.attempt == mine.attempt for one in everything):
         return True
     return any(one.what == "begun" and one.attempt > mine.attempt and one.meets(mine) for one in everything)
+
+
+def has_newer(store: Folder, mine: Attempt) -> bool:
+    """Whether anybody has begun since to do something at the batch, in whatever lane."""
+    return any(
+        one.what == "begun" and one.attempt > mine.attempt and one.stage != OPENING for one in read(store)
+    )
 
 
 def _row(one: Attempt) -> small.Values:

@@ -57,16 +57,17 @@ def restore(
 def undo(store: Folder, table: str, *, version: int, since: int, fence: Fence) -> None:
     """Let a table be as it was at a version, if an attempt from number `since` on has written in the lane.
 
-    It is left open, so that this one can still write in it; what a later one has written stays.
+    It is left open to this one alone, and to those after it, whose rows stay.
     """
 
     def commit() -> None:
         opened = small.open_table(store, table)
         written = opened.transaction_version(fence.lane)
         if written is not None and since <= written < fence.attempt and opened.version() > version:
-            opened.restore(version, commit_properties=small.ONCE)
+            opened.restore(version, commit_properties=small.marked(fence.of_older()))
 
     small.retried(commit, table)
+    small.say_written(store, table, fence=fence.of_older())
 
 
 def _opened(store: Folder, table: str) -> DeltaTable | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import cast
 
 from deltalake import DeltaTable
@@ -50,6 +49,17 @@ class Run:
         return Fence(lane=lane, attempt=self.begun.attempt, is_first=self.is_first)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be done at a batch: one stage, of one source, or all; and what was asked for beside it,
+    flags as 1 and instants in microseconds. `None`: what was asked for before holds.
+    """
+
+    stage: str | None = None
+    source: str | None = None
+    wishes: Mapping[str, int] | None = None
+
+
 def read_rows(store: Folder) -> list[LedgerRow]:
     """All rows of the ledger."""
     return _rows(small.read(small.open_table(store, "runs")))
@@ -60,61 +70,84 @@ def open_run(
     opens: Callable[[list[LedgerRow]], Opening],
     *,
     fingerprint: str,
-    stage: str | None,
-    source: str | None,
+    asked: Asked,
 ) -> Run:
     """Open a batch or take it over, as `opens` decides on the ledger's rows, and take a number for this
     attempt at it. What was done at the batch under another spec does not count.
     """
 
-    def commit() -> tuple[Opening, bool]:
+    def commit() -> tuple[Opening, bool, int]:
         runs = small.open_table(store, "runs")
         rows = _rows(small.read(runs))
+        # Of an older batch, or of this one before it was given up, unless it goes on.
+        over = attempts.highest(store)
         opening, of_another_spec = opens(rows), is_of_another_spec(rows, fingerprint)
         # Runs are told apart by when they began, also where the clocks of two machines differ.
         newest_us = max((row.started_at_us or 0 for row in rows), default=0)
         started_at_us = opening.started_at_us or max(now_us(), newest_us + 1)
         if opening.status != "running" or of_another_spec:
             _put(runs, rows, opening.row(fingerprint=fingerprint, started_at_us=started_at_us))
-        return replace(opening, started_at_us=started_at_us), of_another_spec
+        return replace(opening, started_at_us=started_at_us), of_another_spec, 0 if opening.status else over
 
-    known = read_rows(store)
+    until, known = attempts.highest(store), read_rows(store)
     if is_of_another_spec(known, fingerprint) and opens(known):
         # Before the ledger says that the batch is of this spec, lest nobody does it after.
-        attempts.void(store, kept=attempts.BEGUN_AND_NOTED)
-    opening, of_another_spec = small.retried(commit, "runs")
-    begun = Attempt.begun(opening.batch, opening.revision, stage=stage, source=source, at_us=now_us())
-    still_open = partial(_refuse_ended, opening)
-    numbered, is_repeated = attempts.begin(store, begun, still_open=lambda: still_open(read_rows(store)))
-    # A write, so that nobody ends the batch who has not seen the number.
-    small.retried(lambda: _rewrite(store, still_open), "runs")
-    if of_another_spec and not attempts.is_taken_over(store, numbered):
+        attempts.void(store, kept=attempts.BEGUN_AND_NOTED, until=until)
+    opening, of_another_spec, over = small.retried(commit, "runs")
+    numbered, is_repeated = _numbered(store, opening, asked=asked, over=over)
+    if of_another_spec:
         # Whoever was at work may have finished something since.
-        attempts.void(store, kept=attempts.BEGUN_AND_NOTED)
+        attempts.void(store, kept=attempts.BEGUN_AND_NOTED, until=numbered.attempt - 1)
     has_run = opening.before is not None or bool(opening.covered)
     return Run(opening=opening, begun=numbered, is_first=not has_run and not is_repeated)
 
 
-def _rewrite(store: Folder, may: Callable[[list[LedgerRow]], None]) -> None:
+def _numbered(store: Folder, opening: Opening, *, asked: Asked, over: int) -> tuple[Attempt, bool]:
+    """An attempt at a batch that is open, as `attempts.begin` tells it."""
+    begun = Attempt.begun(
+        opening.batch, opening.revision, stage=asked.stage, source=asked.source, at_us=now_us()
+    )
+    found = attempts.begin(
+        store,
+        begun,
+        still_open=lambda: _refuse_ended(read_rows(store), opening),
+        over=over,
+        wishes=asked.wishes,
+    )
+    small.retried(lambda: _say_again(store, opening), "runs")
+    return found
+
+
+def _say_again(store: Folder, opening: Opening) -> None:
+    """Say once more that the batch is running, so that nobody ends it who has not seen the new number."""
     runs = small.open_table(store, "runs")
     rows = _rows(small.read(runs))
-    may(rows)
-    _put(runs, rows)
+    _put(runs, rows, replace(_refuse_ended(rows, opening), status="running"))
 
 
-def _refuse_ended(opening: Opening, rows: list[LedgerRow]) -> None:
-    mine = (opening.batch, opening.revision, opening.started_at_us, "running")
-    if not any((row.batch, row.revision, row.started_at_us, row.status) == mine for row in rows):
+def _refuse_ended(rows: list[LedgerRow], opening: Opening) -> LedgerRow:
+    """The row of the batch, which somebody else may have marked as failed; raises where it has ended."""
+    mine = (opening.batch, opening.revision, opening.started_at_us)
+    left = [it for it in rows if it.is_unfinished and (it.batch, it.revision, it.started_at_us) == mine]
+    if not left:
         raise WaitForTheBatch(
             f"batch {opening.batch}: another attempt has ended it since this one opened it, and this one "
             "has changed nothing. Look at that one; there is nothing to do here",
             is_over=True,
         )
+    return left[0]
 
 
 def still_mine(store: Folder, run: Run) -> None:
     """Raise `WaitForTheBatch` if a newer attempt has taken over what this one does."""
     if attempts.is_taken_over(store, run.begun):
+        raise _is_over(run)
+
+
+def _still_newest(store: Folder, run: Run) -> None:
+    """The same, also where a stage before this one is done anew."""
+    still_mine(store, run)
+    if attempts.has_newer(store, run.begun):
         raise _is_over(run)
 
 
@@ -139,8 +172,8 @@ def close_run(store: Folder, run: Run, *, row: LedgerRow) -> None:
         rows = _rows(small.read(runs))
         if not any(one.is_unfinished and _is_of(one, run) for one in rows):
             raise _is_over(run)
-        # All may have been emptied, and the batch begun anew, while this one slept.
-        still_mine(store, run)
+        # All may have been emptied, and the batch or a stage of it begun anew, while this one slept.
+        _still_newest(store, run)
         covered = [replace(one, status="abandoned") for one in rows if one.batch in run.opening.covered]
         _put(runs, rows, row, *covered)
 
@@ -198,7 +231,7 @@ def forget(store: Folder, run: Run) -> None:
         kept = [one for one in rows if not (one.is_unfinished and _is_of(one, run))]
         if len(kept) == len(rows):
             raise _is_over(run)
-        still_mine(store, run)
+        _still_newest(store, run)
         small.overwrite(runs, [one.values() for one in kept])
 
     small.retried(commit, "runs")

@@ -64,9 +64,8 @@ def is_newest(store: Folder, run: Run) -> bool:
 
 
 def void_attempts(store: Folder, run: Run) -> None:
-    """Let nothing count that has been done at the batch."""
-    if not attempts.is_taken_over(store, run.begun):
-        attempts.void(store, kept=attempts.BEGUN)
+    """Let nothing count that has been done at the batch, unless somebody has gone on with it."""
+    attempts.void(store, kept=attempts.BEGUN, until=run.begun.attempt, if_newest=True)
 
 
 def stages_before(store: Folder, run: Run) -> list[Attempt]:

@@ -196,7 +196,7 @@ def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence:
                 is_over=True,
             )
         new = to_arrow(opened, rows)
-        write_deltalake(opened, new, mode="overwrite", predicate=where, commit_properties=_marked(fence))
+        write_deltalake(opened, new, mode="overwrite", predicate=where, commit_properties=marked(fence))
 
     retried(commit, table)
 
@@ -224,7 +224,7 @@ def copy(store: Folder, table: str, *, rows: Stored, columns: Mapping[str, str],
         if written is None or written < fence.attempt:
             sql = f"SELECT {listed} FROM {rows.table} WHERE {rows.where}"
             found = stream(store.root, (rows.table,), sql=sql)
-            write_deltalake(opened, found, mode="append", commit_properties=_marked(fence))
+            write_deltalake(opened, found, mode="append", commit_properties=marked(fence))
 
     retried(commit, table)
 
@@ -254,12 +254,12 @@ def say_written(store: Folder, table: str, *, fence: Fence) -> None:
         opened = open_table(store, table)
         written = opened.transaction_version(fence.lane)
         if written is None or written < fence.attempt:
-            write_deltalake(opened, to_arrow(opened, []), mode="append", commit_properties=_marked(fence))
+            write_deltalake(opened, to_arrow(opened, []), mode="append", commit_properties=marked(fence))
 
     retried(commit, table)
 
 
-def _marked(fence: Fence) -> CommitProperties:
+def marked(fence: Fence) -> CommitProperties:
     return CommitProperties(app_transactions=[Transaction(fence.lane, fence.attempt)], max_commit_retries=0)
 
 

@@ -103,7 +103,7 @@ def test_an_unfinished_batch_that_nobody_named_goes_on_as_it_was_asked_for(place
     def opens(rows: list[LedgerRow]) -> Opening:
         return opening_of(rows, batch, fingerprint="f", replace=False)
 
-    run = ledger.open_run(folder, opens, fingerprint="f", stage=None, source=None)
+    run = ledger.open_run(folder, opens, fingerprint="f", asked=ledger.Asked())
     wishes = {"ignore_lateness": 1, "watermark_us": batch.end_us}
     progress.note(folder, run, done=progress.Done(stage=OPENING, source=None, counts=wishes))
     ledger.mark(folder, run, status="failed")

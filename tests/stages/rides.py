@@ -14,7 +14,7 @@ from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, load, state_fingerprint
 from pipelines.stages import rebuilding
 from pipelines.store import small
-from pipelines.store.ledger import Run, close_run, mark, open_run, read_rows
+from pipelines.store.ledger import Asked, Run, close_run, mark, open_run, read_rows
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.tables import Folder, Shapes
@@ -50,11 +50,11 @@ class Rides:
         for table, columns in SHAPES.tables().items():
             small.create(self.store, table, columns=columns)
 
-    def begin(self, batch: Interval) -> Run:
+    def begin(self, batch: Interval, asked: Asked = Asked()) -> Run:  # noqa: B008  # it is frozen
         def opens(rows: list[LedgerRow]) -> Opening:
             return opening_of(rows, batch, fingerprint=self.fingerprint, replace=False)
 
-        return open_run(self.store, opens, fingerprint=self.fingerprint, stage=None, source=None)
+        return open_run(self.store, opens, fingerprint=self.fingerprint, asked=asked)
 
     def write(self, city: str, batch: Interval) -> None:
         frame = {"grid": "aligned", "frame_start": batch.start_us, "frame_end": batch.end_us}

@@ -138,11 +138,12 @@ def test_an_abandoning_that_sleeps_before_its_last_write_leaves_the_batch_to_who
 def test_who_ends_a_batch_that_is_taken_over_since_it_last_asked_leaves_it(
     rides: Rides, monkeypatch: pytest.MonkeyPatch, abandons: bool
 ) -> None:
-    older, newer = rides.begin(SECOND), list[Run]()
+    older, newer, left = rides.begin(SECOND), list[Run](), [True]
     puts = ledger._put
 
     def slept(runs: DeltaTable, rows: list[LedgerRow], *changed: LedgerRow) -> None:
-        if changed and not newer:
+        if left:
+            left.pop()
             newer.append(rides.begin(SECOND))
         puts(runs, rows, *changed)
 

@@ -49,7 +49,9 @@ def test_what_an_attempt_of_the_revision_has_left_is_undone(
 ) -> None:
     undo(store, "checks", version=0, since=since, fence=Fence(LANE, attempt))
     assert rows(store) == left
-    # The lane is as open as it was.
+    # The lane is open to nobody before.
+    with pytest.raises(WaitForTheBatch, match="taken over"):
+        small.put(store, "checks", rows=[], where="revision = 0", fence=Fence(LANE, attempt - 2))
     small.put(store, "checks", rows=[], where="revision = 0", fence=Fence(LANE, 10))
 
 

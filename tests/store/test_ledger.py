@@ -39,7 +39,7 @@ def open_day(
     def opens(rows: list[LedgerRow]) -> Opening:
         return opening_of(rows, batch, fingerprint=spec, replace=False)
 
-    return ledger.open_run(store, opens, fingerprint=spec, stage=stage, source=source)
+    return ledger.open_run(store, opens, fingerprint=spec, asked=ledger.Asked(stage=stage, source=source))
 
 
 def close(store: Store, run: Run) -> None:

@@ -1,0 +1,136 @@
+"""Several at one batch: what each stage, retry and taking over leaves to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipelines.errors import ChooseAnotherBatch, WaitForTheBatch
+from pipelines.spec import Retention
+from pipelines.stages import Request, abandoning, running
+from pipelines.store import attempts, small
+from pipelines.store.attempts import Attempt, first_of
+from pipelines.store.history import versions
+from pipelines.store.ledger import Asked, Run, forget, mark
+from pipelines.store.progress import Done, finish_stage, finished_stages, note, noted
+from pipelines.store.reader import wishes_of
+from pipelines.store.retention import say_gone
+from pipelines.store.tables import Folder
+from tests.stages.rides import FIRST, SECOND, THIRD, Place, Rides, rides
+
+__all__ = ["rides"]
+
+PUBLISH, ACCUMULATE = Asked(stage="publish"), Asked(stage="accumulate", source="main")
+
+
+@pytest.mark.parametrize("ends", [Rides.close, lambda rides, run: forget(rides.store, run)])
+def test_a_batch_is_not_ended_while_a_stage_before_is_done_anew(
+    rides: Rides, ends: Callable[[Rides, Run], None]
+) -> None:
+    publishing = rides.begin(SECOND, PUBLISH)
+    rides.begin(SECOND, ACCUMULATE)
+    with pytest.raises(WaitForTheBatch):
+        ends(rides, publishing)
+    assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "running")]
+    rides.close(rides.begin(SECOND, PUBLISH))
+
+
+def test_an_abandoning_that_sleeps_leaves_the_notes_of_who_went_on(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    voids, went_on = abandoning.void_attempts, list[Run]()
+    rows = Done(stage="accumulate", source="main", counts={"changed": 5})
+
+    def slept(store: Folder, run: Run) -> None:
+        went_on.append(rides.begin(SECOND))
+        note(rides.store, went_on[0], done=rows)
+        voids(store, run)
+
+    note(rides.store, rides.begin(SECOND), done=rows)
+    monkeypatch.setattr(abandoning, "void_attempts", slept)
+    with pytest.raises(WaitForTheBatch):
+        abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
+    assert noted(rides.store, went_on[0], name="changed") == 10
+
+
+def test_who_has_another_spec_and_looked_long_ago_leaves_what_others_have_done_since(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    voids, third = attempts.void, list[Run]()
+
+    def slept(*asked: Any, **how: Any) -> None:
+        if not third:
+            rides.run("two", SECOND)
+            third.append(rides.begin(THIRD))
+            finish_stage(rides.store, third[0], done=Done(stage="accumulate", source="main", counts={}))
+        voids(*asked, **how)
+
+    rides.begin(SECOND)
+    monkeypatch.setattr(attempts, "void", slept)
+    respelled = copy(rides)
+    respelled.fingerprint += " "
+    with pytest.raises(WaitForTheBatch):
+        respelled.begin(SECOND)
+    assert [one.stage for one in finished_stages(rides.store, third[0])] == ["accumulate"]
+
+
+def test_a_source_goes_on_where_another_fails_in_that_instant(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = rides.begin(SECOND, ACCUMULATE)
+    begins = attempts.begin
+
+    def slept(*asked: Any, **how: Any) -> tuple[Attempt, bool]:
+        mark(rides.store, failing, status="failed")
+        return begins(*asked, **how)
+
+    monkeypatch.setattr(attempts, "begin", slept)
+    rides.begin(SECOND, Asked(stage="accumulate", source="other"))
+    assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "running")]
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_batch_begun_anew_says_which_versions_its_tables_have_now(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch, is_killed: bool
+) -> None:
+    says = abandoning.say_versions
+
+    def slept(store: Folder, changed: Mapping[str, int] | None, *, of: Attempt) -> None:
+        if not is_killed:
+            rides.begin(SECOND)
+            says(store, changed, of=of)
+
+    monkeypatch.setattr(abandoning, "say_versions", slept)
+    abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
+    if is_killed:
+        small.let_be_empty(rides.store, "frames")
+        rides.begin(SECOND)
+    first = first_of(rides.store, SECOND, revision=0)
+    assert first is not None and first.counts == versions(rides.store)
+
+
+def test_what_is_asked_for_is_known_as_soon_as_the_batch_is_open(rides: Rides) -> None:
+    stood = small.open_table(rides.store, "attempts").version()
+    run = rides.begin(SECOND, Asked(wishes={"final": 1}))
+    assert small.open_table(rides.store, "attempts").version() == stood + 1
+    store, name = str(Place(rides).store), rides.pipeline.name
+    for asked, known in ((Asked(), {"final": 1}), (Asked(wishes={}), {})):
+        rides.begin(SECOND, asked)
+        assert wishes_of(store, name, batch=SECOND, revision=run.revision) == known
+
+
+def test_what_upkeep_has_let_go_since_somebody_looked_is_not_restated(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rides.run("two", SECOND)
+    rides.pipeline = replace(rides.pipeline, retention=Retention(frames_us=1))
+    gone_us = FIRST.end_us + 1
+    monkeypatch.setattr(running, "prepare", lambda *_, **__: say_gone(rides.store, gone_us))
+    monkeypatch.setattr(running, "is_to_prepare", lambda *_, **__: True)
+    with pytest.raises(ChooseAnotherBatch, match="older than what `retention` keeps"):
+        running.open_batch(Place(rides), Request(batch=FIRST))  # type: ignore[arg-type]  # enough here
+    assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "published")]
