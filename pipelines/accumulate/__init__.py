@@ -7,14 +7,14 @@ through once.
 
 from pipelines.accumulate.frames import accumulate, newest_per_substream, partial_frames, tally_states
 from pipelines.accumulate.placing import is_one_grid
-from pipelines.accumulate.replacing import FRAME, PROTO, changed, changed_places, with_vanished
+from pipelines.accumulate.replacing import DIFFERS, FRAME, PROTO, changed_places, with_vanished
 from pipelines.accumulate.sessions import partial_sessions
 
 __all__ = [
+    "DIFFERS",
     "FRAME",
     "PROTO",
     "accumulate",
-    "changed",
     "changed_places",
     "is_one_grid",
     "newest_per_substream",

@@ -10,35 +10,27 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
 
-from pipelines.aggregates import combine_columns, is_unchanged, part_columns, part_names
+from pipelines.aggregates import is_unchanged, part_columns, part_names
 from pipelines.spec import Pipeline
 
 FRAME = ("grid", "frame_start", "frame_end")
+DIFFERS = "_differs"
 PROTO = ("window", "window_start", "window_end")
 
 
 def with_vanished(
     partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
 ) -> DataFrame:
-    """The partials, and an empty one for each that stood there earlier and is not among them.
+    """The partials, and an empty one for each that stood there earlier and is not among them; `DIFFERS` tells
+    whether one differs from what stood there.
 
     `bounds` tells what they are: `FRAME` or `PROTO`.
     """
-    parts = part_columns(pipeline.aggregates)
-    nothing = [F.lit(None).cast(partials.schema[part].dataType).alias(part) for part in parts]
-    vanished = earlier.select(*pipeline.key, *bounds, *nothing, F.lit(0).cast("bigint").alias("event_count"))
-    both = partials.unionByName(vanished)
-    return both.groupBy(*pipeline.key, *bounds).agg(*combine_columns(pipeline.aggregates, partials.schema))
-
-
-def changed(
-    partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
-) -> DataFrame:
-    """One row: `changed`, how many partials differ from those that stood there earlier."""
-    places = changed_places(partials, earlier, pipeline=pipeline, bounds=bounds)
-    return places.agg(F.count(F.lit(1)).alias("changed"))
+    state = [*part_columns(pipeline.aggregates), "event_count"]
+    sides = _sides(partials, earlier, pipeline=pipeline, bounds=bounds)
+    differs = ~_are_alike(partials, pipeline=pipeline)
+    return sides.select(*pipeline.key, *bounds, *[f"_now.{name}" for name in state], differs.alias(DIFFERS))
 
 
 def changed_places(
@@ -48,31 +40,36 @@ def changed_places(
 
     Every earlier one is among `partials`.
     """
+    sides = _sides(partials, earlier, pipeline=pipeline, bounds=bounds)
+    return sides.where(~_are_alike(partials, pipeline=pipeline)).select(*pipeline.key, *bounds)
+
+
+def _sides(
+    partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
+) -> DataFrame:
+    """By key and bounds the state that is and the one that was, and whether several were; what vanished is an
+    empty one.
+    """
     state = [*part_columns(pipeline.aggregates), "event_count"]
-    now = partials.select(
-        *pipeline.key, *bounds, F.struct(*state).alias("_now"), _none(partials, state).alias("_was")
-    )
-    was = earlier.select(
-        *pipeline.key, *bounds, _none(partials, state).alias("_now"), F.struct(*state).alias("_was")
-    )
+    kind = partials.select(F.struct(*state).alias("state")).schema["state"].dataType
+    none = F.lit(None).cast(kind)
+    now = partials.select(*pipeline.key, *bounds, F.struct(*state).alias("_now"), none.alias("_was"))
+    was = earlier.select(*pipeline.key, *bounds, none.alias("_now"), F.struct(*state).alias("_was"))
+    nothing = [F.lit(None).cast(partials.schema[part].dataType).alias(part) for part in state[:-1]]
+    empty = F.struct(*nothing, F.lit(0).cast("bigint").alias("event_count"))
     paired = now.unionByName(was).groupBy(*pipeline.key, *bounds)
-    sides = paired.agg(
-        F.first("_now", ignorenulls=True).alias("_now"),
+    return paired.agg(
+        F.coalesce(F.first("_now", ignorenulls=True), empty).alias("_now"),
         F.first("_was", ignorenulls=True).alias("_was"),
         (F.count("_was") > 1).alias("_stood_for_several"),
     )
+
+
+def _are_alike(partials: DataFrame, *, pipeline: Pipeline) -> Column:
     # Several stand there where a source is gone since: one takes the place of all.
     alike = ~F.col("_stood_for_several") & F.col("_now.event_count").eqNullSafe(F.col("_was.event_count"))
     for aggregate in pipeline.aggregates:
         for name in part_names(aggregate):
             new, old = F.col(f"_now.{name}"), F.col(f"_was.{name}")
-            alike &= is_unchanged(new, old, kind=_type(partials, name), op=aggregate.op)
-    return sides.where(~alike).select(*pipeline.key, *bounds)
-
-
-def _none(partials: DataFrame, state: list[str]) -> Column:
-    return F.lit(None).cast(partials.select(F.struct(*state).alias("state")).schema["state"].dataType)
-
-
-def _type(partials: DataFrame, name: str) -> DataType:
-    return partials.schema[name].dataType
+            alike &= is_unchanged(new, old, kind=partials.schema[name].dataType, op=aggregate.op)
+    return alike

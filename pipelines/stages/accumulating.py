@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from pipelines.accumulate import (
+    DIFFERS,
     FRAME,
     PROTO,
     accumulate,
-    changed,
     is_one_grid,
     newest_per_substream,
     partial_frames,
@@ -139,15 +139,14 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
         shut_out_older(work, source, table=one.table)
         earlier = work.tables.read(one.table).where(lane(work, source))
         rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
-        differences = changed(rows, earlier, pipeline=work.pipeline, bounds=one.bounds)
-        differing.append(from_rows(differences)[0].changed)
+        differing.append(from_rows(rows.agg(F.count_if(DIFFERS).alias("changed")))[0].changed)
         replacing.append(rows)
     # Said before the write: an attempt that dies in between must not take its own rows for older ones.
     done = Done(stage="accumulate", source=source.name, counts={"changed": sum(differing)})
     note(work.tables, work.run, done=done)
     for one, rows, differs in zip(every, replacing, differing, strict=True):
         if differs or not _stands_as_mine(work, source, table=one.table):
-            put(work, source, table=one.table, rows=rows)
+            put(work, source, table=one.table, rows=rows.drop(DIFFERS))
         else:
             leave(work, source, table=one.table)
         rows.unpersist()

