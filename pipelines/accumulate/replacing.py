@@ -66,10 +66,12 @@ def _sides(
 
 
 def _are_alike(partials: DataFrame, *, pipeline: Pipeline) -> Column:
-    # Several stand there where a source is gone since: one takes the place of all.
-    alike = ~F.col("_stood_for_several") & F.col("_now.event_count").eqNullSafe(F.col("_was.event_count"))
+    alike = F.col("_now.event_count").eqNullSafe(F.col("_was.event_count"))
     for aggregate in pipeline.aggregates:
         for name in part_names(aggregate):
             new, old = F.col(f"_now.{name}"), F.col(f"_was.{name}")
             alike &= is_unchanged(new, old, kind=partials.schema[name].dataType, op=aggregate.op)
-    return alike
+    # However an empty state is written.
+    empty = (F.col("_now.event_count") == 0) & F.coalesce(F.col("_was.event_count") == 0, F.lit(False))
+    # Several stand there where a source is gone since: one takes the place of all.
+    return ~F.col("_stood_for_several") & (empty | alike)

@@ -5,8 +5,9 @@ Such a problem begins with its place, like "source `main`: aggregate `paid`".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pipelines.errors import CorrectTheSpec
 from pipelines.spec.model import Pipeline
 from pipelines.spec.yaml import Located, read_yaml
 
@@ -19,9 +20,11 @@ def with_lines(problems: Iterable[str], pipeline: Pipeline) -> tuple[str, ...]:
     about no line of the spec.
     """
     told = tuple(dict.fromkeys(problems))
-    if not told or not pipeline.path.is_file():
+    try:
+        document = read_yaml(pipeline.path)
+    except CorrectTheSpec:
+        # It is gone, or was changed since it was loaded.
         return told
-    document = read_yaml(pipeline.path)
     places = dict(_places(pipeline, document))
     found = sorted(((_line(one, document, places=places), one) for one in told), key=lambda it: it[0])
     return tuple(one if line == NOWHERE else f"line {line}: {one}" for line, one in found)
@@ -31,12 +34,24 @@ def _line(problem: str, document: Located, *, places: Mapping[str, tuple[str, ..
     begins = max((it for it in places if problem.startswith(it)), key=len, default=None)
     if begins is None:
         return NOWHERE
-    at = document
-    for name in places[begins]:
+    top, *rest = places[begins]
+    way = _way(document, (top, *rest))
+    if top == "sources" and len(way) < 1 + len(rest):
+        # What all sources have stands beside them.
+        inherited = _way(document, ("source", *rest[1:]))
+        way = inherited if len(inherited) == len(rest) else way
+    return way[-1].line if way else document.line
+
+
+def _way(document: Located, names: Sequence[str]) -> list[Located]:
+    """What lies on the way from the top of the document, as far as it goes."""
+    at, found = document, list[Located]()
+    for name in names:
         if not isinstance(at.value, Mapping) or name not in at.value:
             break
         at = at.value[name]
-    return at.line
+        found.append(at)
+    return found
 
 
 def _places(pipeline: Pipeline, document: Located) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -108,8 +108,11 @@ def _refuse_disagreement(site: Site, states: dict[str, DataFrame]) -> None:
 
 def _place(site: Site, column: str) -> str:
     """What of the spec a column of states or results is of."""
+    if column in site.pipeline.key:
+        return f"key `{column}`"
     name = column.partition("__")[0]
-    return f"{'key' if column in site.pipeline.key else 'aggregate'} `{name}`"
+    is_aggregate = any(name == aggregate.name for aggregate in site.pipeline.aggregates)
+    return f"aggregate `{name}`" if is_aggregate else f"event_id `{column}`"
 
 
 def _columns(rows: DataFrame) -> Columns:

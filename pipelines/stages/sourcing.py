@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pipelines.ingest import RowRule, fated, known_ids, read_rows, to_events, with_duplicates
 from pipelines.spec import Source
 from pipelines.stages.site import Work
-from pipelines.store.sql import Instant, is_batch, not_before
+from pipelines.store.sql import Instant, is_inside, not_before
 
 
 def source_events(work: Work, source: Source, *, rules: Sequence[RowRule]) -> DataFrame:
@@ -26,7 +26,7 @@ def source_events(work: Work, source: Source, *, rules: Sequence[RowRule]) -> Da
     earlier = work.tables.read("event_ids").where(f"batch_end <= {Instant(work.batch.start_us)}")
     if work.run.opening.run_since:
         # What the batch counted when it first ran, it counts when it runs again.
-        earlier = earlier.where(f"NOT ({' OR '.join(map(is_batch, work.run.opening.run_since))})")
+        earlier = earlier.where(f"NOT ({' OR '.join(map(is_inside, work.run.opening.run_since))})")
     if source.event_id.within_us is not None:
         # A batch that ended before has no arrivals as near; files are left out by this, not by arrivals.
         earlier = earlier.where(not_before("batch_end", work.batch.start_us - source.event_id.within_us))

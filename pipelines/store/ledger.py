@@ -154,8 +154,8 @@ def _still_newest(store: Folder, run: Run) -> None:
 def _is_over(run: Run) -> WaitForTheBatch:
     return WaitForTheBatch(
         f"batch {run.batch}: a newer attempt has taken over, or it has been given up; this attempt, number "
-        f"{run.begun.attempt}, has stopped and changed nothing since. There is nothing to do here: `sash "
-        "status` tells how the batch stands",
+        f"{run.begun.attempt}, has stopped and changed nothing since. `sash status` tells how the batch "
+        "stands; if it is unfinished and nobody is at it, run it again",
         is_over=True,
     )
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
-from pipelines.intervals import Interval, largest
+from pipelines.intervals import Interval, largest, merge
 from pipelines.spec import Changes, changes_between, have_other_triggers, latenesses_of, windows_of
-from pipelines.store.ledger_rows import LedgerRow, Status, unfinished
+from pipelines.store.ledger_rows import LedgerRow, Status, first_started, unfinished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class Opening:
     after that one did: the substreams that they have seen are known. `before` is the ledger's row of the same
     batch when it last ran, `newest_end_us` is where the newest batch that has run ends, `in_turn_end_us`
     where the newest ends that ran in its turn and not as a restatement: up to there all timers have been
-    looked at. `run_since` are older batches that first ran after this one did: it knows nothing of their ids.
-    `changes` are those of the spec since.
+    looked at. `run_since` is where older batches lie that first ran after this one did: it knows nothing of
+    their ids. `changes` are those of the spec since.
     """
 
     batch: Interval
@@ -98,7 +98,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         before=last_revision,
         newest_end_us=newest.batch.end_us if newest else None,
         in_turn_end_us=max([row.batch.end_us for row in _in_turn(rows)], default=None),
-        run_since=_run_since(before, same),
+        run_since=_run_since(rows, before, same=same),
         changes=changes,
     )
 
@@ -111,12 +111,14 @@ def _known_by(before: Sequence[LedgerRow], previous: LedgerRow | None) -> tuple[
     return (previous.batch, *sorted(later - {previous.batch}))
 
 
-def _run_since(before: Sequence[LedgerRow], same: Sequence[LedgerRow]) -> tuple[Interval, ...]:
-    first_us = min(map(_started_us, same), default=None)
-    if first_us is None:
+def _run_since(
+    rows: Sequence[LedgerRow], before: Sequence[LedgerRow], *, same: Sequence[LedgerRow]
+) -> tuple[Interval, ...]:
+    if not same:
         return ()
-    earlier = {row.batch for row in before if _started_us(row) < first_us}
-    return tuple(sorted({row.batch for row in before} - earlier))
+    started, first_us = first_started(rows), min(map(_started_us, same))
+    # One that took the place of others first ran when the first of them did.
+    return tuple(merge({row.batch for row in before if started.get(row.batch, 0) > first_us}))
 
 
 def _in_turn(rows: Sequence[LedgerRow]) -> list[LedgerRow]:

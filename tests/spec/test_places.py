@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +67,14 @@ def test_one_source_without_a_name_has_its_lines_too(spec: Path) -> None:
     assert with_lines([problem], load(spec)) == (f"line 2: {problem}",)
 
 
-def test_a_spec_without_a_file_has_no_lines(spec: Path) -> None:
-    pipeline = replace(load(spec), path=spec.with_name("gone.yml"))
-    assert with_lines(PLACES, pipeline) == tuple(PLACES)
+def test_what_all_sources_have_has_the_line_where_it_stands(spec: Path) -> None:
+    spec.write_text(SPEC.replace("sources:\n", "source:\n  where: bad\nsources:\n"))
+    told = [f"source `{name}`: where: `bad` is STRING" for name in ("north", "south")]
+    assert with_lines(told, load(spec)) == tuple(f"line 3: {one}" for one in told)
+
+
+@pytest.mark.parametrize("text", [None, "name: [", "name: a\nname: b\n"])
+def test_a_file_that_is_another_since_hides_nothing(spec: Path, text: str | None) -> None:
+    pipeline = load(spec)
+    spec.unlink() if text is None else spec.write_text(text)
+    assert {it.removeprefix("line 1: ") for it in with_lines(PLACES, pipeline)} == set(PLACES)

@@ -16,6 +16,7 @@ from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt, first_of
 from pipelines.store.history import versions
 from pipelines.store.ledger import Asked, Run, forget, mark
+from pipelines.store.ledger_rows import OPENING
 from pipelines.store.progress import Done, finish_stage, finished_stages, note, noted
 from pipelines.store.reader import wishes_of
 from pipelines.store.retention import say_gone
@@ -55,6 +56,23 @@ def test_an_abandoning_that_sleeps_leaves_the_notes_of_who_went_on(
     with pytest.raises(WaitForTheBatch):
         abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
     assert noted(rides.store, went_on[0], name="changed") == 10
+
+
+def test_an_abandoning_forgets_what_was_done_also_where_the_batch_is_opened_meanwhile(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    voids = abandoning.void_attempts
+
+    def slept(store: Folder, run: Run) -> None:
+        rides.begin(SECOND, Asked(stage=OPENING))
+        voids(store, run)
+
+    finish_stage(
+        rides.store, rides.begin(SECOND), done=Done(stage="accumulate", source="main", counts={"accepted": 1})
+    )
+    monkeypatch.setattr(abandoning, "void_attempts", slept)
+    abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
+    assert finished_stages(rides.store, rides.begin(SECOND)) == []
 
 
 def test_who_has_another_spec_and_looked_long_ago_leaves_what_others_have_done_since(
