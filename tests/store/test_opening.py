@@ -178,6 +178,17 @@ def test_a_window_that_comes_back_in_another_shape_takes_back_what_replaced_batc
     assert found.reshaped == ()
 
 
+def test_a_batch_again_knows_nothing_of_older_ones_that_first_ran_since() -> None:
+    since = [replace(row(day), started_at_us=20 + day) for day in (0, 1)]
+    again = replace(row(2, revision=1), started_at_us=30)
+    assert opening([*since, row(2), row(3), again], batch(3)).run_since == (batch(0, 2),)
+    assert opening([*since, row(2), again], batch(3)).run_since == (), "it has not run itself"
+    covered = [replace(row(day), status="abandoned", finished_at_us=day) for day in (0, 1)]
+    covering = replace(row(0), batch=batch(0, 2), started_at_us=20)
+    assert opening([*covered, row(2), covering], batch(2)).run_since == (), "those that it covers had run"
+    assert opening([covering, row(2)], batch(2)).run_since == (batch(0, 2),)
+
+
 def test_of_several_revisions_the_newest_tells_the_watermark() -> None:
     rows = [row(0, watermark=3), row(0, revision=1, watermark=7), row(1, watermark=9)]
     assert opening(rows, batch(2)).judged_by_us == 9
