@@ -72,8 +72,9 @@ def begin(
 ) -> tuple[Attempt, bool]:
     """Take the next number, unless `still_open` raises: whoever slept since it opened the batch may find
     that others have ended it. The first at a revision writes down which versions the tables have; what
-    attempts up to the number `over` say of them, and have done, is of a batch that was given up. With the
-    number goes what was asked for beside the batch, its `wishes`, if others were asked for before.
+    attempts up to the number `over` say of them is of a batch that has ended: what they have done holds, if
+    it ended since it changed nothing. With the number goes what was asked for beside the batch, its `wishes`,
+    if others were asked for before.
 
     Also tells whether an earlier attempt at the batch may have written in the same lanes.
     """
@@ -82,7 +83,7 @@ def begin(
         opened = small.open_table(store, "attempts")
         stored = [_of(row) for row in small.read(opened)]
         of_batch = [one for one in stored if one.batch == begun.batch]
-        earlier = _still_held(of_batch, begun, over=over)
+        earlier = [_without_counts(one) if _is_over(one, begun, over=over) else one for one in of_batch]
         is_first = _first(earlier, begun.batch, revision=begun.revision) is None
         mine = replace(begun, attempt=_highest(stored) + 1, counts=versions(store) if is_first else {})
         noted = replace(mine, what="noted", stage=OPENING, source=None, counts=wishes or {})
@@ -100,17 +101,12 @@ def begin(
     return small.retried(commit, "attempts")
 
 
-def _still_held(attempts: Iterable[Attempt], begun: Attempt, *, over: int) -> list[Attempt]:
-    """What attempts at the batch say, but for those that are over at this revision: of these is known that
-    they began, for they may have left rows, and nothing that they did.
-    """
-    held = []
-    for one in attempts:
-        if one.revision != begun.revision or one.attempt > over:
-            held.append(one)
-        elif one.what == "begun":
-            held.append(replace(one, counts={}))
-    return held
+def _is_over(one: Attempt, begun: Attempt, *, over: int) -> bool:
+    return one.what == "begun" and one.revision == begun.revision and one.attempt <= over
+
+
+def _without_counts(one: Attempt) -> Attempt:
+    return replace(one, counts={})
 
 
 def _wished(attempts: Iterable[Attempt], *, revision: int) -> Mapping[str, int]:

@@ -96,6 +96,20 @@ def test_who_has_another_spec_and_looked_long_ago_leaves_what_others_have_done_s
     assert [one.stage for one in finished_stages(rides.store, third[0])] == ["accumulate"]
 
 
+def test_stages_of_a_batch_that_changed_nothing_are_done_where_a_later_one_runs_again(rides: Rides) -> None:
+    rides.run("two", SECOND)
+    rides.begin(SECOND, Asked(stage=OPENING))
+    done = Done(stage="accumulate", source="main", counts={"accepted": 1})
+    finish_stage(rides.store, rides.begin(SECOND, ACCUMULATE), done=done)
+    forget(rides.store, rides.begin(SECOND, PUBLISH))
+    rides.begin(SECOND, Asked(stage=OPENING))
+    later = rides.begin(SECOND, Asked(stage="finalise"))
+    assert later.revision == 1
+    assert [one.counts for one in finished_stages(rides.store, later)] == [done.counts]
+    first = first_of(rides.store, SECOND, revision=1)
+    assert first is not None and first.counts == versions(rides.store)
+
+
 def test_a_source_goes_on_where_another_fails_in_that_instant(
     rides: Rides, monkeypatch: pytest.MonkeyPatch
 ) -> None:
