@@ -116,7 +116,8 @@ def test_stages_of_a_batch_that_others_have_followed_change_nothing(
     for request in (FIRST, SECOND):
         list(run_batch(site, request))
     published = contents(tmp_path)
-    for stages in (["publish"], ["combine", "finalise", "publish"]):
+    later = ["combine", "finalise", "publish"]
+    for stages in (["publish"], later, ["accumulate", *later], later[1:], later[2:]):
         for stage in stages:
             run(site, stage)
         assert contents(tmp_path) == published, stages
