@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pipelines.cli.again import FLAGS, run_again
-from pipelines.cli.arguments import Arguments
+from pipelines.cli.arguments import REPLAYED, Arguments
 from pipelines.cli.batches import (
     await_quiet,
     await_turn,
@@ -35,7 +35,7 @@ from pipelines.spec import Pipeline, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
 from pipelines.stages.rebuilding import empty_tables
 from pipelines.store.ledger_rows import newest, unfinished
-from pipelines.store.reader import REPLAYED, read_ledger, replay_of, wishes_of
+from pipelines.store.reader import read_ledger, replay_of, wishes_of
 
 FATES = ("accepted", "late", "quarantined", "duplicates")
 

@@ -83,10 +83,6 @@ def read_ledger(store: str, pipeline_name: str) -> list[LedgerRow]:
     return [LedgerRow.of(row) for row in rows.to_pylist(maps_as_pydicts="strict")]
 
 
-REPLAYED = ("late", "quarantine")
-"""The rows that can be sent through again."""
-
-
 def replay_of(what: str) -> str:
     """What an attempt notes that replays such rows."""
     return f"replays_{what}"
