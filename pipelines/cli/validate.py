@@ -16,7 +16,7 @@ from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.session import session_of
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import verify
-from pipelines.ingest.read import any_path
+from pipelines.ingest.read import any_path, schemas_of
 from pipelines.spec import Pipeline, Source, warnings
 from pipelines.spec.places import with_lines
 from pipelines.stages import Site
@@ -70,12 +70,13 @@ def _against_data(site: Site, suite: Suite, *, has_states: bool) -> tuple[str, .
     """What does not fit the columns that the sources have, first in the spec, then, where its operations have
     states at all, in the expectations.
     """
-    problems = verify(site.spark, site.pipeline)
+    schemas = schemas_of(site.spark, site.pipeline)
+    problems = verify(site.spark, site.pipeline, schemas=schemas)
     if problems or not has_states:
         return problems
     try:
-        shapes = shapes_of(site)
-        return unfit(site, suite, shapes=shapes) if suite.expectations else ()
+        shapes = shapes_of(site, schemas=schemas)
+        return unfit(site, suite, shapes=shapes, schemas=schemas) if suite.expectations else ()
     except CorrectTheSpec as refused:
         return refused.problems
 

@@ -8,6 +8,7 @@ events.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -27,7 +28,10 @@ from pyspark.sql.types import (
 
 from pipelines.errors import CorrectTheSpec
 from pipelines.intervals import Interval
-from pipelines.spec import Source, expand_paths, is_uri
+from pipelines.spec import Pipeline, Source, expand_paths, is_uri
+
+Schemas = Mapping[str, StructType]
+"""The columns that the rows of each source have, by its name."""
 
 UNREADABLE = "_unreadable"
 PLACE = re.compile(r"\{(?:from|to):[^}]*\}")
@@ -132,12 +136,20 @@ def _is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
+def schemas_of(spark: SparkSession, pipeline: Pipeline, *, batch: Interval | None = None) -> Schemas:
+    """The columns of all sources, each as `schema_of` has them."""
+    return {
+        source.name: schema_of(spark, source, home=pipeline.home, batch=batch) for source in pipeline.sources
+    }
+
+
 def schema_of(
     spark: SparkSession, source: Source, *, home: Path, batch: Interval | None = None
 ) -> StructType:
     """The columns that the source's rows have, read from its files or told by the spec.
 
-    With a `batch` those that its rows will be read with, for files of other batches may have others.
+    With a `batch` those that its rows will be read with, for files of other batches may have others. Raises
+    `CorrectTheSpec` where the source cannot be read.
     """
     if batch is not None:
         rows = read_rows(spark, source, batch=batch, home=home)

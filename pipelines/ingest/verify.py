@@ -37,8 +37,7 @@ from pipelines.errors import CorrectTheSpec
 from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, select_columns
 from pipelines.ingest.fate import FATE, RULES
 from pipelines.ingest.holding import HELD
-from pipelines.ingest.read import UNREADABLE, schema_of
-from pipelines.intervals import Interval
+from pipelines.ingest.read import UNREADABLE, Schemas
 from pipelines.spec import Custom, PerElement, Pipeline, Source, Unaligned
 from pipelines.spec.places import with_lines
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
@@ -74,16 +73,14 @@ class Asked:
     op: str = ""
 
 
-def verify(spark: SparkSession, pipeline: Pipeline, *, batch: Interval | None = None) -> tuple[str, ...]:
-    """The problems of a pipeline's expressions and columns; none is an empty tuple.
-
-    `batch`: whose rows tell the columns, if of one. Raises `CorrectTheSpec` where a source cannot be read.
+def verify(spark: SparkSession, pipeline: Pipeline, *, schemas: Schemas) -> tuple[str, ...]:
+    """The problems of a pipeline's expressions, over the columns that its sources have; none is an empty
+    tuple.
     """
     problems = list(window_problems(pipeline))
-    schemas = {}
+    known_types = {}
     for source in pipeline.sources:
-        columns = schema_of(spark, source, home=pipeline.home, batch=batch)
-        rows = spark.createDataFrame([], columns)
+        rows = spark.createDataFrame([], schemas[source.name])
         wrong = _wrong_selects(rows, source)
         # A column of which only the name is known keeps the place of one that cannot be had.
         select = tuple((name, "NULL" if name in wrong else sql) for name, sql in source.select)
@@ -96,10 +93,10 @@ def verify(spark: SparkSession, pipeline: Pipeline, *, batch: Interval | None = 
         problems += _column_problems(events, known, pipeline=pipeline)
         problems += _problems(events, _without(_asked_of_source(source), wrong))
         problems += _problems(kept, _without(asked, wrong))
-        schemas[source.name] = {
+        known_types[source.name] = {
             it.name: it.dataType.simpleString() for it in kept.schema if it.name not in wrong
         }
-    return tuple(dict.fromkeys([*problems, *_disagreements(pipeline, schemas)]))
+    return tuple(dict.fromkeys([*problems, *_disagreements(pipeline, known_types)]))
 
 
 def window_problems(pipeline: Pipeline) -> Iterator[str]:
@@ -288,8 +285,8 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0].removesuffix(".")
 
 
-def check(spark: SparkSession, pipeline: Pipeline, *, batch: Interval) -> None:
+def check(spark: SparkSession, pipeline: Pipeline, *, schemas: Schemas) -> None:
     """Raise `CorrectTheSpec` with all problems that `verify` finds."""
-    problems = verify(spark, pipeline, batch=batch)
+    problems = verify(spark, pipeline, schemas=schemas)
     if problems:
         raise CorrectTheSpec(str(pipeline.path.name), with_lines(problems, pipeline))

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from pipelines.checks import Expectation, Stage, Suite, is_row_rule, missing_columns, verify_rules
 from pipelines.ingest.fate import as_read
-from pipelines.intervals import Interval
+from pipelines.ingest.read import Schemas
 from pipelines.stages.shapes import no_events
 from pipelines.stages.site import Site
 from pipelines.store.rows import from_rows
@@ -19,13 +19,13 @@ from pipelines.store.tables import Shapes
 OF_STATES: tuple[Stage, ...] = ("partial_frames", "frames", "sessions", "panes")
 
 
-def unfit(site: Site, suite: Suite, *, shapes: Shapes, batch: Interval | None = None) -> tuple[str, ...]:
+def unfit(site: Site, suite: Suite, *, shapes: Shapes, schemas: Schemas) -> tuple[str, ...]:
     """The problems, with the name of the suite's file: of the events first, then of the stages after them.
 
-    `shapes` and `batch` are as `shapes_of` has them.
+    `shapes` are those that `schemas` make.
     """
     tables = shapes.tables()
-    found = [*_of_rules(site, suite, batch=batch)]
+    found = [*_of_rules(site, suite, schemas=schemas)]
     others = [it for it in suite.at("events") if not is_row_rule(it)]
     found += missing_columns(others, shapes.event)
     for stage in OF_STATES:
@@ -34,12 +34,12 @@ def unfit(site: Site, suite: Suite, *, shapes: Shapes, batch: Interval | None = 
     return tuple(f"{name}, {problem}" for problem in found)
 
 
-def _of_rules(site: Site, suite: Suite, *, batch: Interval | None) -> Iterator[str]:
+def _of_rules(site: Site, suite: Suite, *, schemas: Schemas) -> Iterator[str]:
     """Rules about single events are asked of each source, so all of them need their columns."""
     rules = [it for it in suite.at("events") if is_row_rule(it)]
     found: dict[str, list[str]] = {}
     for source in site.pipeline.sources if rules else ():
-        rows = no_events(site, source, batch=batch)
+        rows = no_events(site, source, schemas=schemas)
         for problem in verify_rules(rows.select(*as_read(rows)), rules):
             found.setdefault(problem, []).append(source.name)
     for rule in rules:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
+from pipelines.ingest.read import schemas_of
 from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
 from pipelines.stages.expected import unfit
@@ -68,9 +69,10 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
     others have begun or ended a batch since.
     """
     until = highest(site.tables)
-    check(site.spark, site.pipeline, batch=batch)
-    shapes = shapes_of(site, batch=batch)
-    problems = unfit(site, site.suite, shapes=shapes, batch=batch)
+    schemas = schemas_of(site.spark, site.pipeline, batch=batch)
+    check(site.spark, site.pipeline, schemas=schemas)
+    shapes = shapes_of(site, schemas=schemas)
+    problems = unfit(site, site.suite, shapes=shapes, schemas=schemas)
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, problems)
     made = {}

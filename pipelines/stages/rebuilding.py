@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pipelines.checks import load_suite, unknown_names
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
+from pipelines.ingest.read import schemas_of
 from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
 from pipelines.stages.abandoning import lanes_of
@@ -31,14 +32,14 @@ def empty_tables(site: Site, batches: Sequence[Interval]) -> None:
     What was in them stays in their history for a week. Cut off in the middle, the ledger is empty and some
     tables are not: the next run refuses then, until it is said again.
     """
-    batch = batches[0]
-    check(site.spark, site.declared, batch=batch)
+    schemas = schemas_of(site.spark, site.declared, batch=batches[0])
+    check(site.spark, site.declared, schemas=schemas)
     suite = load_suite(site.declared.expectations)
     refuse_while_running(site, batches)
     anew = Site(site.spark, site.store, site.declared)
-    shapes = shapes_of(anew, batch=batch)
+    shapes = shapes_of(anew, schemas=schemas)
     unknown = unknown_names(suite) if suite.expectations else ()
-    problems = (*unfit(anew, suite, shapes=shapes, batch=batch), *unknown)
+    problems = (*unfit(anew, suite, shapes=shapes, schemas=schemas), *unknown)
     if problems:
         raise CorrectTheSpec(site.declared.path.name, problems)
     attempt, lanes = _empty_ledger(site, batches)

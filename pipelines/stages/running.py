@@ -80,11 +80,11 @@ def run_stage(site: Site, request: Request, *, stage: str, source: str | None = 
 
 def run_batch(site: Site, request: Request) -> Iterator[Report]:
     """Run all stages of a batch, one report after each."""
-    work = Work(site, request, _open(site, request))
+    run = _open(site, request)
     for source in site.pipeline.sources:
-        yield _run_one(work, "accumulate", source=source.name)
+        yield _run_one(Work(site, request, run), "accumulate", source=source.name)
     for stage in STAGES[1:]:
-        yield _run_one(work, stage)
+        yield _run_one(Work(site, request, run), stage)
 
 
 def _open(site: Site, request: Request, *, stage: str | None = None, source: str | None = None) -> Run:
@@ -173,7 +173,6 @@ def _refuse_beyond_retention(site: Site, opening: Opening) -> None:
 
 def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:
     started = time.monotonic()
-    work.warned.clear()
     accumulating = _source(work.pipeline, source) if stage == "accumulate" else None
     if accumulating is not None:
         work.warned.extend(_read_otherwise(work, accumulating))

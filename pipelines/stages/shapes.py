@@ -12,7 +12,7 @@ from pipelines.aggregates import finish_columns, nullable, part_columns
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import fated, to_events
 from pipelines.ingest.fate import as_read
-from pipelines.ingest.read import schema_of
+from pipelines.ingest.read import Schemas
 from pipelines.intervals import Interval
 from pipelines.spec import Source
 from pipelines.spec.places import with_lines
@@ -22,12 +22,12 @@ from pipelines.store.tables import Columns, Shapes
 ANY_BATCH = Interval(0, 1)
 
 
-def shapes_of(site: Site, *, batch: Interval | None = None) -> Shapes:
-    """The shapes of all tables, for rows as those of the `batch` are, if of one.
+def shapes_of(site: Site, *, schemas: Schemas) -> Shapes:
+    """The shapes of all tables, for rows with these columns.
 
     Raises `CorrectTheSpec` where the sources' states would not fit one table.
     """
-    events = {source.name: no_events(site, source, batch=batch) for source in site.pipeline.sources}
+    events = {source.name: no_events(site, source, schemas=schemas) for source in site.pipeline.sources}
     states = {name: _no_states(site, rows) for name, rows in events.items()}
     _refuse_disagreement(site, states)
     first = next(iter(states.values()))
@@ -83,10 +83,9 @@ def _refuse_intervals(site: Site, columns: Columns) -> None:
         raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
 
 
-def no_events(site: Site, source: Source, *, batch: Interval | None = None) -> DataFrame:
-    """No rows, with the columns that the events of a source have, in a batch if one is named."""
-    columns = schema_of(site.spark, source, home=site.pipeline.home, batch=batch)
-    rows = site.spark.createDataFrame([], columns)
+def no_events(site: Site, source: Source, *, schemas: Schemas) -> DataFrame:
+    """No rows, with the columns that the events of a source have."""
+    rows = site.spark.createDataFrame([], schemas[source.name])
     return fated(to_events(rows, source, batch=ANY_BATCH), site.pipeline, watermark_us=None)
 
 

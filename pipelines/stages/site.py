@@ -87,9 +87,9 @@ class Report:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Work:
-    """One attempt at a batch on its way through the stages: where, what was asked, what the ledger said."""
+    """A stage of one attempt at a batch: where, what was asked, what the ledger said."""
 
     site: Site
     request: Request
@@ -97,15 +97,18 @@ class Work:
     warned: list[str] = field(default_factory=list)
     """What the gates have found that does not stop the run."""
 
-    @property
+    @cached_property
     def was_respelled(self) -> bool:
         """Whether batches have run under another spec: modes and triggers may have been others."""
         rows = read_ledger(self.site.store, self.pipeline.name)
         return len({without_reading(row.spec_fingerprint) for row in rows}) > 1
 
-    @property
+    @cached_property
     def has_run_alike(self) -> bool:
-        """Whether the batch has run before with the same events, judged alike, so that it touches nothing."""
+        """Whether the batch has run before with the same events, judged alike, so that it touches nothing.
+
+        To be asked once its sources are accumulated; a stage keeps to what it was told.
+        """
         opening = self.run.opening
         if opening.before is None or opening.covered or self.request.ignore_lateness:
             return False

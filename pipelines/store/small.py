@@ -44,7 +44,8 @@ Returned = TypeVar("Returned")
 
 def create(store: Folder, table: str, *, columns: Columns) -> None:
     """Make a table unless it is there. Any table: also the large ones, which Spark then writes."""
-    _make(store, table, columns=columns, partitions=PARTITIONED_BY[table], mode="ignore")
+    if not is_there(store, table):
+        _make(store, table, columns=columns, partitions=PARTITIONED_BY[table], mode="ignore")
 
 
 def is_there(store: Folder, table: str) -> bool:
@@ -122,7 +123,7 @@ def _make(
     whole = {**columns, "day": DateType()} if "day" in partitions else columns
     # Not by way of Arrow, which has no intervals of Spark's.
     schema = Schema.from_json(schema_of(whole).json())
-    place, settings = location(store, table), properties(columns)
+    place, settings = location(store, table), properties(table, columns=columns)
     DeltaTable.create(place, schema, mode=mode, partition_by=list(partitions), configuration=settings)
 
 

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.ingest import verify
+from pipelines.ingest.read import schemas_of
 from pipelines.spec import load
 
 pytestmark = pytest.mark.spark
@@ -38,7 +39,8 @@ def problems_of(spark: SparkSession, folder: Path, *changes: tuple[str, str]) ->
         text = text.replace(old, new)
     path = folder / "scores.yml"
     path.write_text(text)
-    return verify(spark, load(path))
+    pipeline = load(path)
+    return verify(spark, pipeline, schemas=schemas_of(spark, pipeline))
 
 
 def test_a_column_may_be_called_as_spark_calls_who_runs_it(spark: SparkSession, tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ class Place:
 def empty_tables(rides: Rides, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[Interval]], None]:
     """Empties them as a rebuilding does, without a Spark."""
     # Whether spec and expectations are right asks Spark, and is not what this is about.
+    monkeypatch.setattr(rebuilding, "schemas_of", lambda *_, **__: {})
     monkeypatch.setattr(rebuilding, "check", lambda *_, **__: None)
     monkeypatch.setattr(rebuilding, "unfit", lambda *_, **__: ())
     monkeypatch.setattr(rebuilding, "shapes_of", lambda *_, **__: SHAPES)

@@ -69,6 +69,7 @@ def test_a_run_of_another_spec_makes_no_table_anew_under_a_batch_that_has_begun_
         return replace(SHAPES, parts={**SHAPES.parts, "more__rows": LongType()})
 
     for name, does in (
+        ("schemas_of", lambda *_, **__: {}),
         ("check", lambda *_, **__: None),
         ("unfit", lambda *_, **__: ()),
         ("shapes_of", others),

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.errors import WaitForTheBatch
+from pipelines.ingest.read import Schemas
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, open_batch, rebuilding, run_batch
@@ -31,9 +32,9 @@ def test_who_slept_through_a_rebuilding_writes_nothing_and_a_batch_that_began_is
 ) -> None:
     stood = standing_windows(tmp_path / "store")
 
-    def while_one_begins(site: Site, *, batch: Interval) -> Shapes:
+    def while_one_begins(site: Site, *, schemas: Schemas) -> Shapes:
         open_batch(site, Request(batch=NEXT))
-        return shapes_of(site, batch=batch)
+        return shapes_of(site, schemas=schemas)
 
     shapes_of = rebuilding.shapes_of
     monkeypatch.setattr(rebuilding, "shapes_of", while_one_begins)
