@@ -18,11 +18,11 @@ class Publication:
     """The end of the batch, the watermarks after it, and whether it restates an older one.
 
     `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
-    before knew, `reshaped` those of them whose name stood for another shape, `kept_from_us` is where
-    retention begins, `counted` are the definitions whose news is counted, `taking_late` those whose windows
-    take events although they have closed, up to which end, `cut_short` those of which a shorter lateness has
-    closed some before the batch, up to which end. `brings_nothing`: the batch has run before with the same
-    events, so what is of it came earlier too.
+    before knew, `reshaped` those of them whose name stood for another shape, `whole_from_us` is from when on
+    all frames are there, `counted` are the definitions whose news is counted, `taking_late` those whose
+    windows take events although they have closed, up to which end, `cut_short` those of which a shorter
+    lateness has closed some before the batch, up to which end. `brings_nothing`: the batch has run before
+    with the same events, so what is of it came earlier too.
     """
 
     batch_end_us: int
@@ -31,7 +31,7 @@ class Publication:
     restated: bool
     new_windows: tuple[str, ...] = ()
     reshaped: tuple[str, ...] = ()
-    kept_from_us: int | None = None
+    whole_from_us: int | None = None
     counted: tuple[str, ...] = ()
     taking_late: Mapping[str, int] = field(default_factory=dict)
     cut_short: Mapping[str, int] = field(default_factory=dict)
@@ -49,9 +49,9 @@ class Publication:
 
     def is_kept(self) -> Column:
         """Whether retention has surely not let go of a window's events."""
-        if self.kept_from_us is None:
+        if self.whole_from_us is None:
             return F.lit(True)
-        return F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US)) > F.lit(self.kept_from_us)
+        return F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US)) > F.lit(self.whole_from_us)
 
     def has_closed(self, window: Window) -> Column:
         """Whether a window of a definition had closed before the batch, and takes events all the same."""

@@ -19,10 +19,10 @@ from pipelines.spec import Pipeline
 def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication) -> DataFrame:
     """The retract rows of all that stands of the old shapes, in the shape of panes."""
     stands = last.where(F.col("window").isin(list(publication.reshaped)) & is_published())
-    if publication.kept_from_us is not None:
+    if publication.whole_from_us is not None:
         # What begins before that cannot be computed anew, and stands, unless there is to be no such window.
         start_us = F.unix_micros("window_start")
-        is_kept = start_us >= F.lit(publication.kept_from_us)
+        is_kept = start_us >= F.lit(publication.whole_from_us)
         stands = stands.where(reduce(or_, _precedes(pipeline, start_us), is_kept))
     retracted = stands.select(
         *pipeline.key,

@@ -35,7 +35,6 @@ from pipelines.stages.concerned import (
 )
 from pipelines.stages.gates import pass_stage
 from pipelines.stages.news import all_news, news_of, with_came
-from pipelines.stages.reached import told_in_part
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.asked import are_any, counts_in
@@ -49,7 +48,6 @@ Counts = dict[str, int]
 
 def finalise_batch(work: Work) -> Counts:
     """Publish the panes of the batch into `panes`; returns their counts by timing."""
-    work.warned.extend(told_in_part(work))
     groups = groups_of(work)
     if are_idle(work, groups):
         return _write_none(work)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pipelines.finalise import Concern, concern_of
 from pipelines.ingest.watermark import arrival_watermark
-from pipelines.intervals import largest, show_instant
+from pipelines.intervals import largest
 from pipelines.spec import Window
 from pipelines.stages.coarser import are_new
+from pipelines.stages.retained import first_whole_us
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
-from pipelines.store.retention import whole_from_us
 from pipelines.windows import grid_of
 
 
@@ -41,7 +40,7 @@ def reached(work: Work) -> tuple[Reached, Reached]:
 def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
     """What the batch is about, of a window definition, between the two watermarks of its time."""
     opening = work.run.opening
-    kept_us = kept_from_us(work)
+    whole_us = first_whole_us(work.site, opening)
     is_new = window.name in opening.changes.new_windows
     concern = concern_of(
         window,
@@ -63,33 +62,5 @@ def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
     if coarser_us is not None and not are_new(work):
         concern = replace(concern, coarser_us=coarser_us)
     # Of windows that reach further back some frames are gone: what was published of them stands.
-    first_us = largest(kept_us, window.from_us)
+    first_us = largest(whole_us, window.from_us)
     return concern if first_us is None else concern.whole_from(first_us)
-
-
-def told_in_part(work: Work) -> Iterator[str]:
-    """What to say where windows are new over frames of which the oldest are gone."""
-    kept_us, new = kept_from_us(work), work.run.opening.changes.new_windows
-    names = [
-        it.name
-        for it in work.pipeline.windows
-        if it.name in new and kept_us is not None and (it.from_us is None or it.from_us < kept_us)
-    ]
-    if names and kept_us is not None:
-        listed, are = ", ".join(f"`{name}`" for name in names), "is" if len(names) == 1 else "are"
-        yield (
-            f"{listed} {are} new, and told from {show_instant(kept_us)} on: the frames before are beyond "
-            "`retention`. `sash run … --rebuild` tells all that the sources still have"
-        )
-
-
-def kept_from_us(work: Work) -> int | None:
-    """From when on frames are kept; `None`: for ever."""
-    opening = work.run.opening
-    return whole_from_us(
-        work.tables,
-        work.pipeline,
-        watermark_us=opening.in_force_us,
-        newest_end_us=opening.newest_end_us,
-        latenesses=opening.changes.latenesses,
-    )

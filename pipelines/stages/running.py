@@ -15,13 +15,11 @@ from itertools import pairwise
 from pyspark.errors import AnalysisException
 
 from pipelines.errors import (
-    ChooseAnotherBatch,
     CorrectTheCall,
     CorrectTheSpec,
     LookAtTheData,
     WaitForTheBatch,
 )
-from pipelines.intervals import show_instant
 from pipelines.spec import Pipeline, Source, refuse_too_many_paths, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
 from pipelines.stages.combining import combine_batch
@@ -37,6 +35,7 @@ from pipelines.stages.preparing import (
     refuse_leftovers,
 )
 from pipelines.stages.publishing import publish_batch
+from pipelines.stages.retained import refuse_beyond_retention
 from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.stages.wrong_values import wrong_value
 from pipelines.store import small
@@ -53,7 +52,6 @@ from pipelines.store.progress import (
     is_newest,
 )
 from pipelines.store.reader import replay_of
-from pipelines.store.retention import whole_from_us
 from pipelines.store.tables import ATTEMPTS, RUNS
 
 STAGES = ("accumulate", "combine", "finalise", "publish")
@@ -98,7 +96,7 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     def opens(now: list[LedgerRow]) -> Opening:
         refuse_emptied(site, rows, rows=now)
         opening = opening_of(now, request.batch, fingerprint=fingerprint, replace=request.replace)
-        _refuse_beyond_retention(site, opening)
+        refuse_beyond_retention(site, opening)
         return opening
 
     opens(rows)
@@ -153,22 +151,6 @@ def _is_in_turn(finished: Attempt, begun: Sequence[Attempt]) -> bool:
     since = {(one.stage, one.source) for one in begun if one.attempt > finished.attempt}
     before = (None, *STAGES[: STAGES.index(finished.stage or STAGES[0])])
     return (finished.stage, finished.source) not in since and not any(stage in before for stage, _ in since)
-
-
-def _refuse_beyond_retention(site: Site, opening: Opening) -> None:
-    kept_us = whole_from_us(
-        site.tables,
-        site.pipeline,
-        watermark_us=opening.in_force_us,
-        newest_end_us=opening.newest_end_us,
-        latenesses=opening.changes.latenesses,
-    )
-    if opening.restated and kept_us is not None and opening.batch.end_us <= kept_us:
-        raise ChooseAnotherBatch(
-            f"batch {opening.batch} is older than what `retention` keeps, which begins at "
-            f"{show_instant(kept_us)}: its frames may be gone. Run a newer one, or compute all anew with "
-            "--rebuild"
-        )
 
 
 def _run_one(work: Work, stage: str, *, source: str | None = None) -> Report:

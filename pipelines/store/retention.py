@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
 from pipelines.store import small
+from pipelines.store.asked import are_any
+from pipelines.store.sql import Instant
 from pipelines.store.tables import Folder
 
 PROPERTY = "sash.keptFrom"
@@ -48,6 +50,20 @@ def whole_from_us(
     )
     cuts = [it for it in (kept_us, gone_until_us(store)) if it is not None]
     return max(cuts, default=None)
+
+
+def lost_until_us(store: Folder, *, kept_us: int | None) -> int | None:
+    """Before which end frames and sessions have been let go, or may be at any time, where they are sure to be
+    there from `kept_us` on; `None`: all that ever were are there.
+    """
+    if kept_us is None or _stand_beyond(store, kept_us):
+        return kept_us
+    return gone_until_us(store)
+
+
+def _stand_beyond(store: Folder, kept_us: int) -> bool:
+    ends = {"frames": "frame_end", "sessions": "window_end"}
+    return any(are_any(store, table, where=f"{end} <= {Instant(kept_us)}") for table, end in ends.items())
 
 
 def kept_from_us(

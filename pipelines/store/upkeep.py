@@ -20,6 +20,7 @@ from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Pipeline
 from pipelines.store import small
+from pipelines.store.asked import are_any
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import LedgerRow, have_gone, newest, unfinished
 from pipelines.store.opening import waiting_latenesses
@@ -129,16 +130,23 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[Le
         newest_end_us=last.batch.end_us,
         latenesses=waiting_latenesses(rows),
     )
-    if kept_us is not None and table in (*OF_FRAMES, *OF_SESSIONS):
-        say_gone(folder, kept_us, still_mine=lambda: _refuse_emptied(folder, rows))
     if kept_us is not None and table == "event_ids":
         may_run = [row.batch.start_us for row in published if row.batch.end_us > kept_us]
         return _beyond_memory(pipeline, min([kept_us, *may_run]))
+    beyond = None if kept_us is None else _old_states(folder, table, kept_us=kept_us)
+    if beyond is None or not are_any(folder, table, where=beyond):
+        return None
+    say_gone(folder, kept_us, still_mine=lambda: _refuse_emptied(folder, rows))
+    return beyond
+
+
+def _old_states(folder: Folder, table: str, *, kept_us: int) -> str | None:
+    """The predicate on frames and sessions, and on what they were combined from, that nothing needs."""
     # A batch that may run again is held against all that it wrote.
-    has_run = f" AND batch_end <= {Instant(kept_us)}" if kept_us is not None and "partial" in table else ""
-    if kept_us is not None and table in OF_FRAMES:
+    has_run = f" AND batch_end <= {Instant(kept_us)}" if "partial" in table else ""
+    if table in OF_FRAMES:
         return f"frame_end <= {Instant(kept_us)}{has_run}"
-    if kept_us is not None and table in OF_SESSIONS:
+    if table in OF_SESSIONS:
         return f"window_end <= {Instant(_before_open_sessions_us(folder, kept_us))}{has_run}"
     return None
 

@@ -9,7 +9,7 @@ import pytest
 from pipelines.intervals import Interval
 from pipelines.spec.model import Panes, Rows, Session, Window
 from pipelines.stages import reached as module
-from pipelines.stages.reached import Reached, concern_in, told_in_part
+from pipelines.stages.reached import Reached, concern_in
 
 WINDOW = Window(
     name="visits",
@@ -33,9 +33,10 @@ WINDOW = Window(
 def test_a_restatement_leaves_what_waits_to_the_next_batch_unless_the_watermark_rises(
     restates: bool, after_us: int, closing: Interval | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "kept_from_us", lambda work: None)
+    monkeypatch.setattr(module, "first_whole_us", lambda site, opening: None)
     changes = SimpleNamespace(new_windows=(), new_triggers=False, latenesses=(("visits", 100),))
     work = SimpleNamespace(
+        site=None,
         run=SimpleNamespace(opening=SimpleNamespace(changes=changes)),
         restates=restates,
         was_respelled=False,
@@ -46,26 +47,3 @@ def test_a_restatement_leaves_what_waits_to_the_next_batch_unless_the_watermark_
     concern = concern_in(work, WINDOW, reached=Reached(before_us=100, after_us=after_us))
     assert concern.closing == closing
     assert (concern.cut_short_us is None) == (closing is None)
-
-
-@pytest.mark.parametrize(
-    ("new", "kept_us", "said"),
-    [
-        ((), 60_000_000, []),
-        (("daily",), None, []),
-        (("begun",), 60_000_000, []),
-        (("daily",), 60_000_000, ["`daily` is new, and told from 1970-01-01 00:01 on"]),
-        (("daily", "visits"), 60_000_000, ["`daily`, `visits` are new, and told from 1970-01-01 00:01 on"]),
-    ],
-)
-def test_whoever_adds_a_window_over_frames_of_which_some_are_gone_is_told(
-    new: tuple[str, ...], kept_us: int | None, said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "kept_from_us", lambda work: kept_us)
-    changes = SimpleNamespace(new_windows=new)
-    begun = Window(name="begun", shape=WINDOW.shape, from_us=60_000_000)
-    work = SimpleNamespace(
-        run=SimpleNamespace(opening=SimpleNamespace(changes=changes)),
-        pipeline=SimpleNamespace(windows=(Window(name="daily", shape=WINDOW.shape), WINDOW, begun)),
-    )
-    assert [it.partition(": the frames")[0] for it in told_in_part(work)] == said
