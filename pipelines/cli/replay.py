@@ -21,7 +21,7 @@ from pipelines.stages.site import folder_of
 from pipelines.store.ledger_rows import LedgerRow, newest, standing, unfinished
 from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import count_rows, read_ledger, replay_of, rows_by_batch, wishes_of
-from pipelines.store.retention import whole_from_us
+from pipelines.store.retention import sure_from_us
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
 TIMELESS = (IS_UNREADABLE, HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE)
@@ -121,7 +121,7 @@ def _kept_from_us(pipeline: Pipeline, store: str) -> int | None:
     last = newest(row for row in rows if row.status == "published")
     if last is None:
         return None
-    return whole_from_us(
+    return sure_from_us(
         folder_of(store, pipeline),
         pipeline,
         watermark_us=last.watermark_after_us,

@@ -18,7 +18,7 @@ class Publication:
     """The end of the batch, the watermarks after it, and whether it restates an older one.
 
     `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
-    before knew, `reshaped` those of them whose name stood for another shape, `whole_from_us` is from when on
+    before knew, `reshaped` those of them whose name stood for another shape, `first_whole_us` is from when on
     all frames are there, `counted` are the definitions whose news is counted, `taking_late` those whose
     windows take events although they have closed, up to which end, `cut_short` those of which a shorter
     lateness has closed some before the batch, up to which end. `brings_nothing`: the batch has run before
@@ -31,7 +31,7 @@ class Publication:
     restated: bool
     new_windows: tuple[str, ...] = ()
     reshaped: tuple[str, ...] = ()
-    whole_from_us: int | None = None
+    first_whole_us: int | None = None
     counted: tuple[str, ...] = ()
     taking_late: Mapping[str, int] = field(default_factory=dict)
     cut_short: Mapping[str, int] = field(default_factory=dict)
@@ -49,9 +49,9 @@ class Publication:
 
     def is_kept(self) -> Column:
         """Whether retention has surely not let go of a window's events."""
-        if self.whole_from_us is None:
+        if self.first_whole_us is None:
             return F.lit(True)
-        return F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US)) > F.lit(self.whole_from_us)
+        return F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US)) > F.lit(self.first_whole_us)
 
     def has_closed(self, window: Window) -> Column:
         """Whether a window of a definition had closed before the batch, and takes events all the same."""

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import reduce
-from operator import or_
-
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.finalise.publication import Publication
@@ -19,11 +15,6 @@ from pipelines.spec import Pipeline
 def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication) -> DataFrame:
     """The retract rows of all that stands of the old shapes, in the shape of panes."""
     stands = last.where(F.col("window").isin(list(publication.reshaped)) & is_published())
-    if publication.whole_from_us is not None:
-        # What begins before that cannot be computed anew, and stands, unless there is to be no such window.
-        start_us = F.unix_micros("window_start")
-        is_kept = start_us >= F.lit(publication.whole_from_us)
-        stands = stands.where(reduce(or_, _precedes(pipeline, start_us), is_kept))
     retracted = stands.select(
         *pipeline.key,
         *RESULT_BOUNDS,
@@ -35,13 +26,6 @@ def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication)
         publication.is_final(pipeline).alias("is_final"),
     )
     return as_panes(retracted, pipeline, restated=True)
-
-
-def _precedes(pipeline: Pipeline, start_us: Column) -> Iterator[Column]:
-    """Whether a window starts before the first of its definition, for each that says where that is."""
-    for window in pipeline.windows:
-        if window.from_us is not None:
-            yield (F.col("window") == window.name) & (start_us < F.lit(window.from_us))
 
 
 def as_if_taken_back(last: DataFrame, *, publication: Publication) -> DataFrame:

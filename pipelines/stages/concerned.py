@@ -28,7 +28,6 @@ from pipelines.stages.before import stood_before
 from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
 from pipelines.stages.reached import concern_in, reached
-from pipelines.stages.retained import first_whole_us
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any, days_in, first_of
 from pipelines.store.ledger import Run
@@ -77,7 +76,7 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
         brings_nothing=work.has_run_alike,
         new_windows=work.run.opening.changes.new_windows,
         reshaped=work.run.opening.changes.reshaped,
-        whole_from_us=first_whole_us(work.site, work.run.opening),
+        first_whole_us=work.first_whole_us,
         cut_short={it.window.name: it.cut_short_us for it in shorter if it.cut_short_us is not None},
         taking_late={it.window.name: it.closed_before_us for it in late if it.closed_before_us is not None},
         counted=tuple(it.window.name for group in groups if group.with_news for it in group.concerns),

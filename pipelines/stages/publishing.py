@@ -113,7 +113,7 @@ def _with_whole_values(work: Work, panes: DataFrame) -> DataFrame:
     """Panes with the whole value of their window, where its mode lets them carry only the news."""
     pipeline = work.pipeline
     names = [window.name for window in pipeline.windows if window.panes.mode == "discarding"]
-    groups = [group for group in groups_of(work) if group.is_about(names)]
+    groups = [group for group in groups_of(work) if group.is_about(names)] if names else []
     if not groups:
         return panes
     states = all_states([concerned(work, group) for group in groups]).where(F.col("window").isin(names))

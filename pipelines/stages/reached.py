@@ -9,7 +9,6 @@ from pipelines.ingest.watermark import arrival_watermark
 from pipelines.intervals import largest
 from pipelines.spec import Window
 from pipelines.stages.coarser import are_new
-from pipelines.stages.retained import first_whole_us
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.windows import grid_of
@@ -40,7 +39,6 @@ def reached(work: Work) -> tuple[Reached, Reached]:
 def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
     """What the batch is about, of a window definition, between the two watermarks of its time."""
     opening = work.run.opening
-    whole_us = first_whole_us(work.site, opening)
     is_new = window.name in opening.changes.new_windows
     concern = concern_of(
         window,
@@ -62,5 +60,5 @@ def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
     if coarser_us is not None and not are_new(work):
         concern = replace(concern, coarser_us=coarser_us)
     # Of windows that reach further back some frames are gone: what was published of them stands.
-    first_us = largest(whole_us, window.from_us)
+    first_us = largest(work.first_whole_us, window.from_us)
     return concern if first_us is None else concern.whole_from(first_us)

@@ -9,14 +9,20 @@ from pipelines.intervals import show_instant
 from pipelines.spec.places import with_lines
 from pipelines.stages.site import Site
 from pipelines.store.opening import Opening
-from pipelines.store.retention import lost_until_us, whole_from_us
+from pipelines.store.retention import first_whole_us, sure_from_us
 
 
 def refuse_beyond_retention(site: Site, opening: Opening) -> None:
     """Raise `ChooseAnotherBatch` where the batch may need frames that are gone, `CorrectTheSpec` where a new
     window does.
     """
-    kept_us = _kept_from_us(site, opening)
+    kept_us = sure_from_us(
+        site.tables,
+        site.pipeline,
+        watermark_us=opening.in_force_us,
+        newest_end_us=opening.newest_end_us,
+        latenesses=opening.changes.latenesses,
+    )
     if opening.restated and kept_us is not None and opening.batch.end_us <= kept_us:
         raise ChooseAnotherBatch(
             f"batch {opening.batch} is older than what `retention` keeps, which begins at "
@@ -28,24 +34,9 @@ def refuse_beyond_retention(site: Site, opening: Opening) -> None:
         raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
 
 
-def first_whole_us(site: Site, opening: Opening) -> int | None:
-    """From when on all frames are there that ever were; `None`: none has been let go, or may be."""
-    return lost_until_us(site.tables, kept_us=_kept_from_us(site, opening))
-
-
-def _kept_from_us(site: Site, opening: Opening) -> int | None:
-    return whole_from_us(
-        site.tables,
-        site.pipeline,
-        watermark_us=opening.in_force_us,
-        newest_end_us=opening.newest_end_us,
-        latenesses=opening.changes.latenesses,
-    )
-
-
 def _cut_off(site: Site, opening: Opening) -> Iterator[str]:
     """What is wrong with windows that are new over frames of which the oldest are gone."""
-    lost_us, changes = first_whole_us(site, opening), opening.changes
+    changes, lost_us = opening.changes, first_whole_us(site.tables, site.pipeline, opening=opening)
     if lost_us is None:
         return
     begins = show_instant(lost_us)
@@ -53,11 +44,12 @@ def _cut_off(site: Site, opening: Opening) -> Iterator[str]:
         is_whole = window.from_us is not None and window.from_us >= lost_us
         if is_whole or window.name not in changes.new_windows:
             continue
-        # Under its old name what stands of the time before would be taken back.
-        is_other = window.name in changes.reshaped
-        found, say = ("another", "Call it otherwise, and say") if is_other else ("new", "Say")
+        found, otherwise = "new", ""
+        if window.name in changes.reshaped:
+            found = "new under a name that was there before"
+            otherwise = "Call it otherwise, or all that was published under that name before is taken back. "
         yield (
             f"window `{window.name}` is {found}, and asks for frames before {begins}, which are beyond "
-            f"`retention`. {say} `from: {begins}` or later in it; or compute all anew with `sash run … "
-            "--rebuild`, or give the pipeline a new `name`"
+            f"`retention`. {otherwise}Say `from: {begins}` or later in it; or compute all anew with `sash "
+            "run … --rebuild`, or give the pipeline a new `name`"
         )

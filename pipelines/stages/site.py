@@ -15,6 +15,7 @@ from pipelines.spec import Pipeline, changes_between, state_fingerprint, store_a
 from pipelines.store.ledger import Run
 from pipelines.store.progress import noted
 from pipelines.store.reader import read_ledger
+from pipelines.store.retention import first_whole_us
 from pipelines.store.tables import Folder, Store
 
 
@@ -102,6 +103,11 @@ class Work:
         """Whether batches have run under another spec: modes and triggers may have been others."""
         rows = read_ledger(self.site.store, self.pipeline.name)
         return len({without_reading(row.spec_fingerprint) for row in rows}) > 1
+
+    @cached_property
+    def first_whole_us(self) -> int | None:
+        """From when on all frames are there that ever were; `None`: retention has let none go."""
+        return first_whole_us(self.tables, self.pipeline, opening=self.run.opening)
 
     @cached_property
     def has_run_alike(self) -> bool:

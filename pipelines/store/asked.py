@@ -12,9 +12,10 @@ DAY_US = 86_400_000_000
 FIRST_DAY = EARLIEST_US // DAY_US
 
 
-def are_any(store: Folder, table: str, *, where: str) -> bool:
-    """Whether a table has rows of which a predicate is true."""
-    return bool(ask(store.root, (table,), sql=f"SELECT 1 AS one FROM {table} WHERE {where} LIMIT 1").num_rows)
+def are_any(store: Folder, table: str, *, where: str, version: int | None = None) -> bool:
+    """Whether a table has rows of which a predicate is true, or had at a version."""
+    sql = f"SELECT 1 AS one FROM {table} WHERE {where} LIMIT 1"
+    return bool(ask(store.root, (table,), sql=sql, version=version).num_rows)
 
 
 def first_of(store: Folder, table: str, *, instant: str, where: str) -> int | None:

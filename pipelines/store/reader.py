@@ -163,17 +163,19 @@ INSTANTS = re.compile(rf"(?<!DATE )('{FAR}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\
 IN_MICROSECONDS = r"""arrow_cast(\1, 'Timestamp(Microsecond, Some("UTC"))')"""
 
 
-def ask(root: str, tables: Sequence[str], *, sql: str) -> pa.Table:
-    """The answer to a question about the tables below `<store>/<pipeline>` as they now are.
+def ask(root: str, tables: Sequence[str], *, sql: str, version: int | None = None) -> pa.Table:
+    """The answer to a question about the tables below `<store>/<pipeline>` as they now are, or were at a
+    version.
 
     Instants in it are written as `Instant` writes them, from the first to the last that there is.
     """
-    return pa.table(stream(root, tables, sql=sql).read_all())
+    return pa.table(stream(root, tables, sql=sql, version=version).read_all())
 
 
-def stream(root: str, tables: Sequence[str], *, sql: str) -> RecordBatchReader:
+def stream(root: str, tables: Sequence[str], *, sql: str, version: int | None = None) -> RecordBatchReader:
     """The same, some rows after the others."""
-    return _asked({table: DeltaTable(_address(f"{root}/{table}")) for table in tables}, sql)
+    opened = {table: DeltaTable(_address(f"{root}/{table}"), version=version) for table in tables}
+    return _asked(opened, sql)
 
 
 def in_microseconds(rows: pa.Table) -> pa.Table:

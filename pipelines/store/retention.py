@@ -10,6 +10,8 @@ from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
 from pipelines.store import small
 from pipelines.store.asked import are_any
+from pipelines.store.attempts import first_of
+from pipelines.store.opening import Opening
 from pipelines.store.sql import Instant
 from pipelines.store.tables import Folder
 
@@ -33,7 +35,7 @@ def say_gone(
         small.set_property(store, "frames", name=PROPERTY, value=value, still_mine=still_mine)
 
 
-def whole_from_us(
+def sure_from_us(
     store: Folder,
     pipeline: Pipeline,
     *,
@@ -52,18 +54,29 @@ def whole_from_us(
     return max(cuts, default=None)
 
 
-def lost_until_us(store: Folder, *, kept_us: int | None) -> int | None:
-    """Before which end frames and sessions have been let go, or may be at any time, where they are sure to be
-    there from `kept_us` on; `None`: all that ever were are there.
+def first_whole_us(store: Folder, pipeline: Pipeline, *, opening: Opening) -> int | None:
+    """From which end on all frames and sessions are there that ever were, and stay; `None`: none has been let
+    go, or may be.
+
+    Told by the tables as they were before the batch: what it writes itself may lie as far back.
     """
-    if kept_us is None or _stand_beyond(store, kept_us):
-        return kept_us
-    return gone_until_us(store)
-
-
-def _stand_beyond(store: Folder, kept_us: int) -> bool:
+    sure_us = sure_from_us(
+        store,
+        pipeline,
+        watermark_us=opening.in_force_us,
+        newest_end_us=opening.newest_end_us,
+        latenesses=opening.changes.latenesses,
+    )
+    if sure_us is None:
+        return None
+    begun = first_of(store, opening.batch, revision=opening.revision)
+    versions = {} if begun is None else begun.counts
     ends = {"frames": "frame_end", "sessions": "window_end"}
-    return any(are_any(store, table, where=f"{end} <= {Instant(kept_us)}") for table, end in ends.items())
+    stand_beyond = any(
+        are_any(store, table, where=f"{end} <= {Instant(sure_us)}", version=versions.get(table))
+        for table, end in ends.items()
+    )
+    return sure_us if stand_beyond else gone_until_us(store)
 
 
 def kept_from_us(

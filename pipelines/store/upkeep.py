@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
@@ -25,7 +25,7 @@ from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import LedgerRow, have_gone, newest, unfinished
 from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import in_microseconds
-from pipelines.store.retention import kept_from_us, say_gone
+from pipelines.store.retention import gone_until_us, kept_from_us, say_gone
 from pipelines.store.sql import Instant, text
 from pipelines.store.tables import PARTITIONED_BY, Folder
 
@@ -37,6 +37,13 @@ MARK = "sash.upkeep"
 """The property that says whose compaction is the newest."""
 
 Returned = TypeVar("Returned")
+
+
+class Beyond(NamedTuple):
+    """Rows that retention lets go: a predicate, and, if they are states, what `frames` says of it first."""
+
+    where: str
+    said_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +79,16 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
     return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=len(old))
 
 
-def _delete(folder: Folder, table: str, *, beyond: str, rows: Sequence[LedgerRow]) -> int:
+def _delete(folder: Folder, table: str, *, beyond: Beyond, rows: Sequence[LedgerRow]) -> int:
     """How many rows went."""
     opened = small.open_table(folder, table)
     # Asked between reading and writing: what is emptied after this lets the commit fail.
     _refuse_emptied(folder, rows)
-    return int(opened.delete(beyond).get("num_deleted_rows") or 0)
+    said_us = gone_until_us(folder)
+    if beyond.said_us is not None and (said_us is None or said_us < beyond.said_us):
+        # Somebody gave a batch up, and `frames` is as it was before it said so: left to the next time.
+        return 0
+    return int(opened.delete(beyond.where).get("num_deleted_rows") or 0)
 
 
 def _refuse_emptied(folder: Folder, rows: Sequence[LedgerRow]) -> None:
@@ -115,15 +126,15 @@ def _has_several(opened: DeltaTable) -> bool:
     return bool(len(told) < files.num_rows)
 
 
-def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[LedgerRow]) -> str | None:
-    """The predicate on rows that retention lets go, as the ledger stands."""
+def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[LedgerRow]) -> Beyond | None:
+    """The rows that retention lets go, as the ledger stands."""
     published = [row for row in rows if row.status == "published"]
     last = newest(published)
     if last is None:
         return None
     if table == "late_events" and pipeline.retention.late_events_us is not None:
         until_us = max(EARLIEST_US, last.batch.end_us - pipeline.retention.late_events_us)
-        return f"batch_end <= {Instant(until_us)}"
+        return Beyond(f"batch_end <= {Instant(until_us)}")
     kept_us = kept_from_us(
         pipeline,
         watermark_us=last.watermark_after_us,
@@ -133,11 +144,11 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[Le
     if kept_us is not None and table == "event_ids":
         may_run = [row.batch.start_us for row in published if row.batch.end_us > kept_us]
         return _beyond_memory(pipeline, min([kept_us, *may_run]))
-    beyond = None if kept_us is None else _old_states(folder, table, kept_us=kept_us)
-    if beyond is None or not are_any(folder, table, where=beyond):
+    old = None if kept_us is None else _old_states(folder, table, kept_us=kept_us)
+    if old is None or not are_any(folder, table, where=old):
         return None
     say_gone(folder, kept_us, still_mine=lambda: _refuse_emptied(folder, rows))
-    return beyond
+    return Beyond(old, said_us=kept_us)
 
 
 def _old_states(folder: Folder, table: str, *, kept_us: int) -> str | None:
@@ -151,15 +162,15 @@ def _old_states(folder: Folder, table: str, *, kept_us: int) -> str | None:
     return None
 
 
-def _beyond_memory(pipeline: Pipeline, kept_us: int) -> str | None:
-    """The predicate on ids that no batch which can still run looks back to."""
+def _beyond_memory(pipeline: Pipeline, kept_us: int) -> Beyond | None:
+    """Ids that no batch which can still run looks back to."""
     bounded = [
         f"(source = {text(source.name)} AND batch_end <= "
         f"{Instant(max(EARLIEST_US, kept_us - source.event_id.within_us))})"
         for source in pipeline.sources
         if source.event_id is not None and source.event_id.within_us is not None
     ]
-    return " OR ".join(bounded) or None
+    return Beyond(" OR ".join(bounded)) if bounded else None
 
 
 def _before_open_sessions_us(folder: Folder, kept_us: int) -> int:

@@ -40,10 +40,10 @@ SHAPES = Shapes(
 class Rides:
     """A pipeline whose batches write one frame each, as far as the ledger is concerned."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, spec: str = SPEC) -> None:
         path = home / "dags" / "rides.yml"
         path.parent.mkdir()
-        path.write_text(SPEC)
+        path.write_text(spec)
         self.pipeline: Pipeline = load(path)
         self.fingerprint = state_fingerprint(self.pipeline)
         self.store = Folder(root=str(home / "store" / "rides"))

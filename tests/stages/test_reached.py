@@ -33,10 +33,9 @@ WINDOW = Window(
 def test_a_restatement_leaves_what_waits_to_the_next_batch_unless_the_watermark_rises(
     restates: bool, after_us: int, closing: Interval | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "first_whole_us", lambda site, opening: None)
     changes = SimpleNamespace(new_windows=(), new_triggers=False, latenesses=(("visits", 100),))
     work = SimpleNamespace(
-        site=None,
+        first_whole_us=None,
         run=SimpleNamespace(opening=SimpleNamespace(changes=changes)),
         restates=restates,
         was_respelled=False,

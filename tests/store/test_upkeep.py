@@ -14,12 +14,13 @@ from deltalake import DeltaTable
 from pipelines.intervals import Interval, from_us
 from pipelines.spec import Pipeline, load
 from pipelines.spec.model import Retention
-from pipelines.store import small
+from pipelines.store import small, upkeep
 from pipelines.store.fence import Fence
 from pipelines.store.history import restore
 from pipelines.store.ledger_rows import LedgerRow, Status
+from pipelines.store.retention import gone_until_us
 from pipelines.store.tables import ATTEMPTS, FRAME, LONG, RUNS, TEXT, Folder
-from pipelines.store.upkeep import maintain_table
+from pipelines.store.upkeep import Beyond, maintain_table
 from tests.crash.aging import age
 
 DAY = 86_400_000_000
@@ -135,6 +136,31 @@ def test_a_commit_of_somebody_else_in_between_is_let_be(
     # What was not done now is done the next time.
     again = maintain_table(folder, "frames", pipeline=pipeline)
     assert (kept.let_go + again.let_go, days(folder), again.after) == (3, [3, 3], 1)
+
+
+def test_nothing_is_said_to_have_gone_where_nothing_goes(folder: Folder, pipeline: Pipeline):
+    spared = replace(pipeline, retention=Retention(frames_us=4 * DAY))
+    assert maintain_table(folder, "frames", pipeline=spared).let_go == 0
+    assert gone_until_us(folder) is None
+    assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 3
+    assert gone_until_us(folder) == 3 * DAY
+
+
+def test_what_is_no_longer_said_to_go_stays(
+    folder: Folder, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+):
+    said = small.open_table(folder, "frames").version()
+    delete = upkeep._delete
+
+    def after_an_abandoning(folder: Folder, table: str, *, beyond: Beyond, rows: list[LedgerRow]) -> int:
+        restore(folder, "frames", version=said, fences=[])
+        return delete(folder, table, beyond=beyond, rows=rows)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(upkeep, "_delete", after_an_abandoning)
+        assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 0
+    assert (gone_until_us(folder), days(folder)) == (None, [0, 1, 2, 3, 3])
+    assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 3
 
 
 @pytest.mark.parametrize("opening", range(1, 10))

@@ -70,7 +70,25 @@ def test_one_of_another_length_that_has_lost_frames_is_to_have_another_name(kept
     kept.write_spec(KEPT, ("hourly: {tumbling: 1 hour", "hourly: {tumbling: 2 hours"))
     said = kept.sash(*LAST)
     assert said.code == 2
-    assert "window `hourly` is another, and asks for" in said.err and "Call it otherwise" in said.err
+    assert "window `hourly` is new under a name that was there before, and asks" in said.err
+    assert "Call it otherwise, or all that was published under that name before is taken back" in said.err
+
+
+@pytest.mark.slow
+def test_a_history_that_begins_in_the_first_window_is_told_whole(place: Place, spark: SparkSession):
+    place.write_spec(KEPT)
+    place.write_rides(RIDES[3:])
+    assert place.sash("run", "--from", "2024-01-04", "--to", "2024-01-06", "--every", "1d").code == 0
+    place.write_spec(KEPT, ("  hourly:", f"{NEW}  hourly:"))
+    said = place.sash(*LAST)
+    assert said.code == 0, said.err
+    # It keeps what is of the fourth, and after: the first of these windows begins on the third.
+    assert standing(place, "wide") == [
+        ("wide", day(3), 4.0),
+        ("wide", day(4), 4.5),
+        ("wide", day(5), 5.5),
+        ("wide", day(6), 6.0),
+    ]
 
 
 @pytest.mark.slow

@@ -1,0 +1,90 @@
+"""Windows that are new over frames of which retention has let some go, or may, and over all there were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from pipelines.errors import CorrectTheSpec
+from pipelines.intervals import Interval
+from pipelines.spec import Pipeline, load
+from pipelines.stages import Request, running
+from pipelines.store import small
+from pipelines.store.ledger import close_run
+from pipelines.store.retention import first_whole_us, say_gone
+from tests.stages.rides import DAY, SPEC, Place, Rides
+
+#   day  2        3        4            5            6
+#                          ├ kept: 36 hours before the watermark, noon of the fifth
+#        old, if any       noon         noon         the batch that adds the window
+KEPT = f"{SPEC}retention: {{frames: 36 hours}}\n"
+OLD_US, KEPT_US = 2 * DAY, 4 * DAY
+NEXT = Interval(6 * DAY, 7 * DAY)
+
+
+def with_window(told: str) -> str:
+    return KEPT.replace("hourly: {", f"{told}, hourly: {{")
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rides:
+    """Two batches have run, one frame in the middle of each."""
+    monkeypatch.setattr(running, "prepare", lambda *_, **__: None)
+    made = Rides(tmp_path, spec=KEPT)
+    for number in (4, 5):
+        run = made.begin(Interval(number * DAY, (number + 1) * DAY))
+        write(made, number * DAY + DAY // 2)
+        row = run.opening.row(fingerprint=made.fingerprint, started_at_us=run.opening.started_at_us or 0)
+        done = replace(row, status="published", watermark_after_us=number * DAY + DAY // 2)
+        close_run(made.store, run, row=done)
+    return made
+
+
+def write(rides: Rides, start_us: int) -> None:
+    bounds = {"grid": "aligned", "frame_start": start_us, "frame_end": start_us + DAY // 24}
+    row = {"city": "Bern", **bounds, "rides__rows": 1, "event_count": 1, "day": date(1970, 1, 1)}
+    small.append(small.open_table(rides.store, "frames"), [row])
+
+
+def opened(rides: Rides, *, stage: str | None) -> int | None:
+    """From when on frames are whole, for a stage of the next batch in a process of its own."""
+    run = running._open(Place(rides), Request(batch=NEXT), stage=stage)  # type: ignore[arg-type]  # enough here
+    return first_whole_us(rides.store, rides.pipeline, opening=run.opening)
+
+
+def respelled(rides: Rides, told: str) -> Pipeline:
+    rides.pipeline.path.write_text(with_window(told))
+    return load(rides.pipeline.path)
+
+
+def test_one_over_a_history_that_is_shorter_is_whole_in_each_stage_whatever_the_batch_writes(kept: Rides):
+    kept.pipeline = respelled(kept, "daily: {tumbling: 1 day}")
+    assert opened(kept, stage="accumulate") is None
+    # An event that a window of all time takes, however old it is.
+    write(kept, OLD_US)
+    for stage in ("combine", "finalise", None):
+        assert opened(kept, stage=stage) is None
+
+
+@pytest.mark.parametrize("is_said", [True, False])
+def test_one_that_asks_for_frames_that_are_gone_or_may_be_is_refused(kept: Rides, is_said: bool):
+    if is_said:
+        say_gone(kept.store, KEPT_US)
+    else:
+        write(kept, OLD_US)
+    kept.pipeline = respelled(kept, "daily: {tumbling: 1 day}")
+    with pytest.raises(CorrectTheSpec, match=r"line 6: window `daily` is new.*before 1970-01-05 00:00"):
+        opened(kept, stage=None)
+    kept.pipeline = respelled(kept, "daily: {tumbling: 1 day, from: 1970-01-05 00:00}")
+    assert opened(kept, stage=None) == KEPT_US
+
+
+def test_one_of_another_length_is_to_have_another_name(kept: Rides):
+    write(kept, OLD_US)
+    kept.pipeline.path.write_text(KEPT.replace("1 hour", "2 hours"))
+    kept.pipeline = load(kept.pipeline.path)
+    with pytest.raises(CorrectTheSpec, match=r"`hourly` is new under a name .* Call it otherwise, or all"):
+        opened(kept, stage=None)
