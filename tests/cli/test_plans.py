@@ -88,7 +88,7 @@ def run_as_planned(place: Place, *words: str) -> Plan:
     assert said.code == 0, said.err
     row = max(read_ledger(place.store, "rides"), key=lambda it: it.started_at_us or 0)
     done = counts_of(place, row)
-    assert {it["table"]: without_written_bytes(it) for it in plan["rewritten"]} == rewritten(
+    assert {it["table"]: without_written_sizes(it) for it in plan["rewritten"]} == rewritten(
         files, files_of(place)
     )
     brought = re.search(r"brought ([\d,]+) windows? up to date", said.out)
@@ -116,20 +116,22 @@ def files_of(place: Place) -> dict[str, dict[str, int]]:
 
 def rewritten(
     before: dict[str, dict[str, int]], after: dict[str, dict[str, int]]
-) -> dict[str, tuple[int, int, int]]:
-    """By table, how many files have gone, their bytes, and how many have come; without those that stayed."""
+) -> dict[str, tuple[int, int, bool]]:
+    """By table, how many files have gone, their bytes, and whether any came; without those that stayed."""
     told = {}
     for table, files in after.items():
         stood = before.get(table, {})
         gone = [size for uri, size in stood.items() if uri not in files]
-        told[table] = (len(gone), sum(gone), len(files.keys() - stood.keys()))
-    return {table: it for table, it in told.items() if it != (0, 0, 0)}
+        told[table] = (len(gone), sum(gone), bool(files.keys() - stood.keys()))
+    return {table: it for table, it in told.items() if it != (0, 0, False)}
 
 
-def without_written_bytes(it: Rewritten) -> tuple[int, int, int]:
-    """As `rewritten` has it; rows in another order are packed otherwise."""
+def without_written_sizes(it: Rewritten) -> tuple[int, int, bool]:
+    """As `rewritten` has it. Into how many files Spark packs the rows depends on which of its stages ends
+    first: the same batch has had nine files of panes, and one.
+    """
     assert bool(it["bytes_written"]) == bool(it["files_written"])
-    return it["files_replaced"], it["bytes_replaced"], it["files_written"]
+    return it["files_replaced"], it["bytes_replaced"], bool(it["files_written"])
 
 
 def sort_of(it: Published) -> tuple[str, str, str]:
