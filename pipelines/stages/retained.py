@@ -9,20 +9,14 @@ from pipelines.intervals import show_instant
 from pipelines.spec.places import with_lines
 from pipelines.stages.site import Site
 from pipelines.store.opening import Opening
-from pipelines.store.retention import first_whole_us, sure_from_us
+from pipelines.store.retention import first_whole_us, sure_before_us
 
 
 def refuse_beyond_retention(site: Site, opening: Opening) -> None:
     """Raise `ChooseAnotherBatch` where the batch may need frames that are gone, `CorrectTheSpec` where a new
     window does.
     """
-    kept_us = sure_from_us(
-        site.tables,
-        site.pipeline,
-        watermark_us=opening.in_force_us,
-        newest_end_us=opening.newest_end_us,
-        latenesses=opening.changes.latenesses,
-    )
+    kept_us = sure_before_us(site.tables, site.pipeline, opening=opening)
     if opening.restated and kept_us is not None and opening.batch.end_us <= kept_us:
         raise ChooseAnotherBatch(
             f"batch {opening.batch} is older than what `retention` keeps, which begins at "

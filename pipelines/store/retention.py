@@ -54,19 +54,24 @@ def sure_from_us(
     return max(cuts, default=None)
 
 
-def first_whole_us(store: Folder, pipeline: Pipeline, *, opening: Opening) -> int | None:
-    """From which end on all frames and sessions are there that ever were, and stay; `None`: none has been let
-    go, or may be.
-
-    Told by the tables as they were before the batch: what it writes itself may lie as far back.
-    """
-    sure_us = sure_from_us(
+def sure_before_us(store: Folder, pipeline: Pipeline, *, opening: Opening) -> int | None:
+    """The same, as things stand before a batch."""
+    return sure_from_us(
         store,
         pipeline,
         watermark_us=opening.in_force_us,
         newest_end_us=opening.newest_end_us,
         latenesses=opening.changes.latenesses,
     )
+
+
+def first_whole_us(store: Folder, pipeline: Pipeline, *, opening: Opening) -> int | None:
+    """From which end on all frames and sessions are there that ever were, and stay; `None`: none has been let
+    go, or may be.
+
+    Told by the tables as they were before the batch: what it writes itself may lie as far back.
+    """
+    sure_us = sure_before_us(store, pipeline, opening=opening)
     if sure_us is None:
         return None
     begun = first_of(store, opening.batch, revision=opening.revision)
