@@ -19,6 +19,15 @@ CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 CLIENT_MODE = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE")
 """Variables by which a process says that it is a client; a server must not take them over."""
 
+WARNINGS_ASIDE = (
+    "-XX:+DisplayVMOutputToStderr",
+    "-Xlog:disable",
+    "-Xlog:all=warning,cds*=off:stderr",
+)
+"""What a JVM warns of goes beside the answers of a command, which somebody may read as JSON; that it goes
+without the archive of classes is no warning.
+"""
+
 # What a client may set for itself. `snapshotPartitions` makes a session's first commit ten times faster.
 SESSION_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -77,7 +86,11 @@ def server_settings(address: str) -> dict[str, str]:
         # Quoted, for a folder may have a blank in its name.
         "spark.driver.extraJavaOptions": " ".join(
             f'"{option}"'
-            for option in (f"-Dlog4j2.configurationFile={log_settings().as_uri()}", *ready_classes())
+            for option in (
+                f"-Dlog4j2.configurationFile={log_settings().as_uri()}",
+                *WARNINGS_ASIDE,
+                *ready_classes(),
+            )
         ),
     }
     if jars and not address.startswith("local"):
@@ -125,7 +138,7 @@ def ready_classes() -> list[str]:
     A JVM whose version or jars are others than the archive's goes without.
     """
     archive = Path(sys.prefix) / "classes.jsa"
-    return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off"] if archive.is_file() else []
+    return [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []
 
 
 def log_settings() -> Path:

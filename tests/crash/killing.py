@@ -20,8 +20,12 @@ from tests.crash.watching import Watch
 LOOK_SECONDS = 0.001
 WATCH_SECONDS = 0.05
 PATIENCE_SECONDS = 300.0
-# Most are killed before what a second compiler brings has paid for itself: two thirds of the time.
-QUICK = {"SPARK_SUBMIT_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1", "SASH_MEMORY": "1g"}
+# Most are killed before what a second compiler brings has paid for itself: two thirds of the time. Without
+# it a JVM keeps 48 MB for what it compiles, which a long soak fills.
+QUICK = {
+    "SPARK_SUBMIT_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
+    "SASH_MEMORY": "1g",
+}
 
 What = Literal["commit", "data file"]
 Victim = Literal["both", "jvm", "python"]
