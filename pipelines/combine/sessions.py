@@ -27,6 +27,7 @@ from pipelines.windows import (
     is_apart,
     is_in_order,
     judging_us,
+    keeps_apart,
     with_cuts,
     with_islands,
 )
@@ -82,20 +83,21 @@ def _is_open(window: Window, watermark_us: int | None) -> Column:
 
 
 def areas(
-    touched: DataFrame, stand: Standing, *, windows: Sequence[Window], key: Sequence[str], side_by_side: bool
+    touched: DataFrame, stand: Standing, *, windows: Sequence[Window], key: Sequence[str], in_turn: bool
 ) -> DataFrame:
     """Key, `window` and bounds of the stretches of event time in which sessions are to be built again.
 
-    Each name has `OUTER` before it. `side_by_side`: of the open sessions one may have begun anew beside
-    another and overlap it, and only those that meet what is touched are built again.
+    Each name has `OUTER` before it. An open session may have begun anew beside another and overlap it: only
+    those that meet what is touched are built again, and where they are cut those before them too, unless the
+    batch is `in_turn`.
     """
     place = (*key, "window")
     spans = _timed(touched).select(*place, "start_us", "end_us", F.lit(True).alias(TOUCHED))
     first = spans.groupBy(*place).agg(F.min("start_us").alias("start_us"), F.max("end_us").alias("end_us"))
     # Where sessions are cut in order, those that ended before stay, unless others overlap them.
-    may_change = F.lit(side_by_side) | ~is_in_order(windows) | (F.col("end_us") >= F.col(f"{OUTER}start_us"))
+    may_change = F.lit(not in_turn) | ~is_in_order(windows) | (F.col("end_us") >= F.col(f"{OUTER}start_us"))
     near = stand.opened.join(_around(first, place), on=_same(place) & may_change, how="left_semi")
-    if side_by_side:
+    if not all(keeps_apart(it.shape) for it in windows):
         runs = (
             with_islands(spans, windows, key=key).groupBy(*place, ISLAND).agg(F.max("end_us").alias("end_us"))
         )

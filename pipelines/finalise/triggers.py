@@ -46,8 +46,12 @@ def _fires(window: Window, publication: Publication) -> Column:
     # No later batch looks at one that has closed, and what it lost before stays lost.
     newest_us = F.unix_micros("_news._newest")
     of_batch = F.coalesce(newest_us == F.lit(publication.batch_end_us), F.lit(False))
+    taken_in = of_batch if is_counted else F.col(TOUCHED)
+    if merges(window.shape):
+        # An event may move the bounds of closed ones that do not hold it.
+        taken_in |= ~is_published()
     late = (
-        F.when(publication.has_closed(window), of_batch if is_counted else F.col(TOUCHED))
+        F.when(publication.has_closed(window), taken_in)
         .when(publication.is_cut_short(window), _had_waited(window, publication))
         .otherwise(in_turn)
     )

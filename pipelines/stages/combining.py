@@ -36,14 +36,14 @@ from pipelines.spec import Window
 from pipelines.stages.before import put_back, stood_before
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
-from pipelines.stages.meeting import may_overlap, standing_near, touched_by
+from pipelines.stages.meeting import is_in_turn, standing_near, touched_by
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
 from pipelines.store.asked import are_any, days_in
 from pipelines.store.progress import finished_stages, stages_before
 from pipelines.store.rows import from_rows
-from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before, text
+from pipelines.store.sql import ALL, NONE, Instant, is_batch, is_inside, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
 from pipelines.windows import keeps_apart, session_windows
 
@@ -158,7 +158,7 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
         standing_in(near),
         windows=windows,
         key=work.pipeline.key,
-        side_by_side=may_overlap(work),
+        in_turn=is_in_turn(work),
     ).persist()
     inside, meeting = _reached(around)
     # Closed ones too, which may reach out of the areas with intervals of their own inside.
@@ -203,13 +203,13 @@ def _write_sessions(work: Work, rows: DataFrame, *, days: Sequence[date]) -> int
 
 
 def _that_changed(work: Work, touched: DataFrame) -> DataFrame:
-    """Of the partial sessions of a batch that has run before those that are others now: what later batches
-    made of the sessions around the rest stands, for they were judged since.
+    """Of the partial sessions of a batch that has run before, or whose batches have, those that are others
+    now: what later batches made of the sessions around the rest stands, for they were judged since.
     """
     opening, stood = work.run.opening, stood_before(work, "partial_sessions")
-    if opening.before is None or opening.covered or stood is None:
+    if stood is None or (opening.before is None and not opening.covered):
         return touched
-    earlier = stood.where(is_batch(work.batch))
+    earlier = stood.where(is_inside(work.batch))
     bounds = (*PROTO, "source")
     others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=bounds)
     place = [*work.pipeline.key, *bounds]

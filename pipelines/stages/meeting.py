@@ -23,9 +23,11 @@ def touched_by(work: Work, whose: str) -> str:
     return ALL if whose == ALL else _meets(_span(work, "partial_sessions", where=whose))
 
 
-def may_overlap(work: Work) -> bool:
-    """Whether sessions that one began anew beside another may be built again with it, closed ones too."""
-    return work.request.ignore_lateness or not work.run.is_first
+def is_in_turn(work: Work) -> bool:
+    """Whether of sessions that are cut in order those stay that ended before all that is touched. The same
+    for each attempt at a batch.
+    """
+    return not (work.request.ignore_lateness or work.run.opening.restated)
 
 
 def standing_near(work: Work, windows: Sequence[Window], *, whose: str, opened: str) -> str:
@@ -108,7 +110,7 @@ def _chain(work: Work, windows: Sequence[Window], *, touched: str, near: str) ->
     """
     key = ", ".join(['"' + name.replace('"', '""') + '"' for name in (*work.pipeline.key, "window")])
     bounds = f"{key}, window_start, window_end"
-    ordered = [] if may_overlap(work) else [it.name for it in windows if is_bounded(it.shape)]
+    ordered = [it.name for it in windows if is_bounded(it.shape)] if is_in_turn(work) else []
     in_order = f"PARTITION BY {key} ORDER BY window_start, window_end ROWS BETWEEN UNBOUNDED PRECEDING"
     sql = f"""
         WITH _both AS (

@@ -157,7 +157,7 @@ class Rooms:
             self.partials.all(like=mine),
         )
         stand = standing(self._standing(like=mine), windows, watermark_us=self.before_us)
-        around = areas(mine, stand, windows=windows, key=key, side_by_side=False)
+        around = areas(mine, stand, windows=windows, key=key, in_turn=True)
         built = combine_sessions(partials, stand, windows=windows, areas=around, pipeline=self.pipeline)
         self.sessions.put(built, self.place)
         sessions = self._standing(like=mine)
