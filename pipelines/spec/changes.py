@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from pipelines.spec.durations import show_duration
 
-CORE, IDS, READ, PANES, LATE, GRID, OWN = "#core", "#ids.", "#read.", "#panes", "#late.", "@", "own"
+CORE, IDS, READ, PANES, LATE, GRID, OWN = "#core", "#ids.", "#read.", "#panes.", "#late.", "@", "own"
+OF_ALL_PANES = "#panes"
+"""Told of all windows at once in older fingerprints."""
 ONCE_TOLD = "/"
 """Began what older fingerprints said of coarser frames."""
 
@@ -52,9 +54,12 @@ def latenesses_of(fingerprint: str) -> dict[str, int]:
 
 
 def have_other_triggers(before: str, after: str) -> bool:
-    """Whether panes were told by other triggers under the one state fingerprint than under the other."""
-    was = _parsed(before)
-    return PANES in was and was[PANES] != _parsed(after).get(PANES)
+    """Whether panes of a window were told by other triggers under the one state fingerprint than under the
+    other; of one that is new nothing can wait.
+    """
+    was, now = _parsed(before), _parsed(after)
+    both = [name for name in was.keys() & now.keys() if name.startswith(PANES)]
+    return OF_ALL_PANES in was or any(was[name] != now[name] for name in both)
 
 
 def without_reading(fingerprint: str) -> str:

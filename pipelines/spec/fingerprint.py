@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from pipelines.spec.changes import LATE
+from pipelines.spec.changes import LATE, PANES
 from pipelines.spec.check import frame_us
 from pipelines.spec.model import Cumulate, EachBatch, Pipeline, Sliding, Source, Window
 
@@ -26,7 +26,7 @@ def state_fingerprint(pipeline: Pipeline) -> str:
     ids = {it.name: _hash(repr(it.event_id.of)) for it in pipeline.sources if it.event_id}
     entries = {
         "#core": _hash(repr((pipeline.key, aggregates))),
-        "#panes": _hash(repr(sorted((window.name, repr(window.panes)) for window in pipeline.windows))),
+        **{f"{PANES}{it.name}": _hash(repr(it.panes)) for it in pipeline.windows},
         **{
             f"{LATE}{it.name}": str(it.allowed_lateness_us)
             for it in pipeline.windows

@@ -94,6 +94,9 @@ def test_new_triggers_are_told_for_news_may_wait_under_the_old_ones(read: Read) 
     assert (found.problems, found.new_triggers) == ((), True)
     lateness = read((WINDOWS, "hourly: {tumbling: 1 hour, allowed_lateness: 1 hour}"))
     assert not changes_between(state_fingerprint(read()), state_fingerprint(lateness)).new_triggers
+    # Nothing waits under a window that is new, nor under the others because of it.
+    beside = read((WINDOWS, f"{WINDOWS}\n  daily: {{tumbling: 1 day, panes: {{early: {{rows: 5}}}}}}"))
+    assert not changes_between(state_fingerprint(read()), state_fingerprint(beside)).new_triggers
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,8 @@ def test_a_store_made_by_another_spec_is_refused() -> None:
 
 def told(triggers: str, **windows: str) -> str:
     """A state fingerprint."""
-    shapes = "".join(f";{name}=aligned.{shape}" for name, shape in windows.items())
-    return f"#core=c;#panes={triggers};@aligned=10{shapes}"
+    told = [f";#panes.{name}={triggers};{name}=aligned.{shape}" for name, shape in windows.items()]
+    return f"#core=c;@aligned=10{''.join(told)}"
 
 
 def test_news_waits_under_old_triggers_until_a_batch_in_turn_has_looked_at_it() -> None:
