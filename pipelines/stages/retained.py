@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
-from pipelines.intervals import show_instant
+from pipelines.intervals import Interval, show_instant
 from pipelines.spec.places import with_lines
 from pipelines.stages.site import Site
+from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening
-from pipelines.store.retention import first_whole_us, sure_before_us
+from pipelines.store.retention import first_whole_us, remembered_from_us, sure_before_us
 
 
-def refuse_beyond_retention(site: Site, opening: Opening) -> None:
-    """Raise `ChooseAnotherBatch` where the batch may need frames that are gone, `CorrectTheSpec` where a new
-    window does.
+def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[LedgerRow]) -> None:
+    """Raise `ChooseAnotherBatch` where the batch may need frames or ids that are gone, `CorrectTheSpec` where
+    a new window does. `rows` is the ledger.
     """
     kept_us = sure_before_us(site.tables, site.pipeline, opening=opening)
-    if opening.restated and kept_us is not None and opening.batch.end_us <= kept_us:
-        raise ChooseAnotherBatch(
-            f"batch {opening.batch} is older than what `retention` keeps, which begins at "
-            f"{show_instant(kept_us)}: its frames may be gone. Run a newer one, or compute all anew with "
-            "--rebuild"
-        )
+    if opening.restated and kept_us is not None:
+        _refuse_older(opening.batch, kept_us)
+        if any(it.event_id is not None and it.event_id.within_us is not None for it in site.pipeline.sources):
+            _refuse_forgotten(opening.batch, remembered_from_us(rows, kept_us=kept_us))
     problems = tuple(_cut_off(site, opening)) if opening.changes.new_windows else ()
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
+
+
+def _refuse_older(batch: Interval, kept_us: int) -> None:
+    if batch.end_us <= kept_us:
+        raise ChooseAnotherBatch(
+            f"batch {batch} is older than what `retention` keeps, which begins at {show_instant(kept_us)}: "
+            "its frames may be gone. Run a newer one, or compute all anew with --rebuild"
+        )
+
+
+def _refuse_forgotten(batch: Interval, from_us: int) -> None:
+    if batch.start_us < from_us:
+        raise ChooseAnotherBatch(
+            f"batch {batch} begins before {show_instant(from_us)}: of the ids that it looks back to "
+            "`retention` may have let some go, so that rows would count twice. Run one that begins then or "
+            "later, or compute all anew with --rebuild"
+        )
 
 
 def _cut_off(site: Site, opening: Opening) -> Iterator[str]:

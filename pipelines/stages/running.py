@@ -96,7 +96,7 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     def opens(now: list[LedgerRow]) -> Opening:
         refuse_emptied(site, rows, rows=now)
         opening = opening_of(now, request.batch, fingerprint=fingerprint, replace=request.replace)
-        refuse_beyond_retention(site, opening)
+        refuse_beyond_retention(site, opening, rows=now)
         return opening
 
     opens(rows)

@@ -11,6 +11,7 @@ from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
 from pipelines.store import small
 from pipelines.store.asked import are_any
 from pipelines.store.attempts import first_of
+from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening
 from pipelines.store.sql import Instant
 from pipelines.store.tables import Folder
@@ -63,6 +64,14 @@ def sure_before_us(store: Folder, pipeline: Pipeline, *, opening: Opening) -> in
         newest_end_us=opening.newest_end_us,
         latenesses=opening.changes.latenesses,
     )
+
+
+def remembered_from_us(rows: Iterable[LedgerRow], *, kept_us: int) -> int:
+    """From which start on a batch finds the ids that it looks back to: batches that have run and may run
+    again do.
+    """
+    may_run = [row.batch.start_us for row in rows if row.status == "published" and row.batch.end_us > kept_us]
+    return min([kept_us, *may_run])
 
 
 def first_whole_us(store: Folder, pipeline: Pipeline, *, opening: Opening) -> int | None:

@@ -25,7 +25,7 @@ from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import LedgerRow, have_gone, newest, unfinished
 from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import in_microseconds
-from pipelines.store.retention import gone_until_us, kept_from_us, say_gone
+from pipelines.store.retention import gone_until_us, kept_from_us, remembered_from_us, say_gone
 from pipelines.store.sql import Instant, text
 from pipelines.store.tables import PARTITIONED_BY, Folder
 
@@ -142,8 +142,7 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[Le
         latenesses=waiting_latenesses(rows),
     )
     if kept_us is not None and table == "event_ids":
-        may_run = [row.batch.start_us for row in published if row.batch.end_us > kept_us]
-        return _beyond_memory(pipeline, min([kept_us, *may_run]))
+        return _beyond_memory(pipeline, remembered_from_us(rows, kept_us=kept_us))
     old = None if kept_us is None else _old_states(folder, table, kept_us=kept_us)
     if old is None or not are_any(folder, table, where=old):
         return None

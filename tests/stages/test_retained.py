@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import CorrectTheSpec
+from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, load
 from pipelines.stages import Request, running
@@ -58,6 +58,17 @@ def opened(rides: Rides, *, stage: str | None) -> int | None:
 def respelled(rides: Rides, told: str) -> Pipeline:
     rides.pipeline.path.write_text(with_window(told))
     return load(rides.pipeline.path)
+
+
+def test_batches_put_together_that_look_back_to_ids_that_may_be_gone_are_refused(kept: Rides):
+    at = "event_time: at"
+    kept.pipeline.path.write_text(KEPT.replace(at, f"{at}, event_id: {{of: [ride], within: 1 day}}"))
+    kept.pipeline = load(kept.pipeline.path)
+    together = Request(batch=Interval(3 * DAY, 6 * DAY), replace=True)
+    with pytest.raises(ChooseAnotherBatch, match=r"begins before 1970-01-05 00:00.*count twice"):
+        running._open(Place(kept), together)  # type: ignore[arg-type]  # enough here
+    both = Request(batch=Interval(4 * DAY, 6 * DAY), replace=True)
+    assert running._open(Place(kept), both).opening.covered  # type: ignore[arg-type]  # enough here
 
 
 def test_one_over_a_history_that_is_shorter_is_whole_in_each_stage_whatever_the_batch_writes(kept: Rides):
