@@ -7,7 +7,6 @@ events.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
@@ -28,15 +27,12 @@ from pyspark.sql.types import (
 
 from pipelines.errors import CorrectTheSpec
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline, Source, expand_paths, is_uri
+from pipelines.spec import Pipeline, Source, expand_paths, glob_of, is_uri
 
 Schemas = Mapping[str, StructType]
 """The columns that the rows of each source have, by its name."""
 
 UNREADABLE = "_unreadable"
-PLACE = re.compile(r"\{(?:from|to):[^}]*\}")
-"""Where a path holds a time of the batch."""
-
 TEXT_FORMATS = ("csv", "json")
 FILE_FORMATS = (*TEXT_FORMATS, "parquet", "orc", "text", "avro")
 """Formats that Spark reads from several paths at once."""
@@ -57,7 +53,7 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
     empty = tuple(path for path in paths if source.schema is not None and _exists(path))
     if empty:
         return _load(spark, source, paths=empty)
-    if not PLACE.search(source.path):
+    if glob_of(source.path) == source.path:
         raise CorrectTheSpec(
             f"source `{source.name}`", (f"there is no file at {paths[0]}; put one there or correct `path`",)
         )
@@ -72,7 +68,7 @@ def any_path(source: Source, home: Path) -> str:
     Of those on this machine's disk it is the newest by name, for to list them all takes as long as there is
     history.
     """
-    pattern = _absolute(PLACE.sub("*", str(source.path)), home)
+    pattern = _absolute(glob_of(str(source.path)), home)
     if _only_spark_tells(pattern):
         return pattern
     newest_first = sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)
@@ -82,8 +78,8 @@ def any_path(source: Source, home: Path) -> str:
     raise CorrectTheSpec(
         f"source `{source.name}`",
         (
-            f"there is no file at {pattern} for any batch; put one there, correct `path`, or declare "
-            "`schema`, so that no file means no rows",
+            f"there is no file at {_absolute(str(source.path), home)} for any batch; put one there, correct "
+            "`path`, or declare `schema`, so that no file means no rows",
         ),
     )
 
@@ -91,18 +87,21 @@ def any_path(source: Source, home: Path) -> str:
 def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> int | None:
     """How many bytes the files have that the batch reads, counted until they are more than `most`.
 
-    `None` where they are not on this machine's disk, or where only Spark knows which they are.
+    `None` where they are not on this machine's disk, where only Spark knows which they are, and where one
+    goes away meanwhile.
     """
     paths = [_absolute(path, home) for path in expand_paths(source.path, batch)] if source.path else [""]
+    if any(path == "" or _only_spark_tells(path) for path in paths):
+        return None
     total = 0
-    for path in paths:
-        if path == "" or _only_spark_tells(path):
-            return None
-        for found in Path("/").glob(path.lstrip("/")):
+    try:
+        for found in (it for path in paths for it in Path("/").glob(path.lstrip("/"))):
             for file in found.rglob("*") if found.is_dir() else (found,):
-                total += file.stat().st_size
+                total += 0 if _is_hidden(file.name) else file.stat().st_size
                 if total > most:
                     return total
+    except OSError:
+        return None
     return total
 
 
@@ -117,8 +116,8 @@ def _exists(path: str) -> bool:
 
 
 def _only_spark_tells(path: str) -> bool:
-    """Whether a path is remote, or has braces in it."""
-    return is_uri(path) or "{" in path
+    """Whether a path is remote, or has braces or a doubled star in it, which Python takes otherwise."""
+    return is_uri(path) or "{" in path or "**" in path
 
 
 def _holds_a_file(path: Path) -> bool:

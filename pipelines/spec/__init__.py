@@ -43,7 +43,7 @@ from pipelines.spec.model import (
 )
 from pipelines.spec.modules import find_modules_beside
 from pipelines.spec.parse import load
-from pipelines.spec.paths import expand_paths, is_uri, refuse_too_many_paths, shares_files, store_at
+from pipelines.spec.paths import expand_paths, glob_of, is_uri, refuse_too_many_paths, shares_files, store_at
 from pipelines.spec.secret_values import hide, secrets_in, secrets_of
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "expand_paths",
     "find_modules_beside",
     "frame_us",
+    "glob_of",
     "have_other_triggers",
     "hide",
     "is_uri",

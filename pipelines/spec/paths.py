@@ -69,6 +69,20 @@ def expand_paths(path: str, batch: Interval) -> tuple[str, ...]:
     return tuple(found)
 
 
+def glob_of(path: str) -> str:
+    """The glob of all that a path can stand for, whatever the batch: digits where it has a time.
+
+    A path without a time is its own.
+    """
+
+    def any_value(directive: re.Match[str]) -> str:
+        if directive[1].startswith("-"):
+            return "[0-9]*"
+        return re.sub(r"\d", "[0-9]", _value(from_us(0), directive[1]))
+
+    return PLACEHOLDER.sub(lambda place: DIRECTIVE.sub(any_value, place[2] or ""), path)
+
+
 def shares_files(path: str | None, batch: Interval, *, batches: Collection[Interval]) -> bool:
     """Whether a batch reads by a path what one of others reads by it too.
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.errors import CorrectTheSpec
-from pipelines.ingest.read import any_path, read_rows, schema_of
+from pipelines.ingest.read import any_path, local_bytes, read_rows, schema_of
 from pipelines.intervals import Interval
 from pipelines.spec import Source
 
@@ -51,9 +51,36 @@ def test_a_glob_behind_the_day_is_a_file(tmp_path: Path) -> None:
     assert path == str(tmp_path / "data" / "day=2024-01-01" / "b.parquet")
 
 
+def test_folders_that_are_named_otherwise_tell_none(tmp_path: Path) -> None:
+    lay(tmp_path, "2024-01-01/a.parquet", "lookup/a.parquet", "archive/2023-01-01/a.parquet")
+    path = any_path(source("data/{from:%Y-%m-%d}"), tmp_path)
+    assert path == str(tmp_path / "data" / "2024-01-01")
+
+
+def test_a_day_may_be_folders_in_each_other(tmp_path: Path) -> None:
+    lay(tmp_path, "2024/01/02/a.parquet", "2024/01/10/a.parquet", "2024/01/a/a.parquet")
+    for day in ("{from:%Y/%m/%d}", "{from:%Y}/{from:%-m}/{from:%-d}", "{from:%Y}/01/{from:%d}"):
+        assert any_path(source(f"data/{day}"), tmp_path).endswith(("/01/10", "/2024/1/10")), day
+
+
+def test_only_what_spark_would_read_is_counted(tmp_path: Path) -> None:
+    lay(tmp_path, "a.parquet", "_temporary", ".b.parquet.crc")
+    (tmp_path / "data" / ".#a.parquet").symlink_to(tmp_path / "nowhere")
+    counted = {"batch": THREE_DAYS, "home": tmp_path, "most": 100}
+    for path in ("data", "data/*"):
+        assert local_bytes(source(path), **counted) == len("rows")
+    (tmp_path / "data" / "gone.parquet").symlink_to(tmp_path / "nowhere")
+    assert local_bytes(source("data"), **counted) is None
+
+
+def test_a_doubled_star_is_left_to_spark(tmp_path: Path) -> None:
+    assert any_path(source("data/**.parquet"), tmp_path).endswith("data/**.parquet")
+    assert local_bytes(source("data/**.parquet"), batch=THREE_DAYS, home=tmp_path, most=100) is None
+
+
 @pytest.mark.parametrize("path", ["s3a://lake/{from:%Y}/*", "data/{a,b}/{from:%Y}"])
 def test_what_only_spark_can_list_is_left_to_it(tmp_path: Path, path: str) -> None:
-    assert any_path(source(path), tmp_path).endswith(path.replace("{from:%Y}", "*"))
+    assert any_path(source(path), tmp_path).endswith(path.replace("{from:%Y}", "[0-9]" * 4))
 
 
 def test_remote_days_without_files_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
@@ -107,7 +134,7 @@ def test_lengths_of_texts_are_let_go(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_no_file_on_any_day_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CorrectTheSpec, match=r"there is no file at .*day=\* for any batch"):
+    with pytest.raises(CorrectTheSpec, match=r"there is no file at .*day=\{from:%Y-%m-%d\} for any batch"):
         any_path(source(DAILY), tmp_path)
 
 
