@@ -9,7 +9,6 @@ a success.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import count
 
 from airflow.plugins_manager import AirflowPlugin
 from airflow.timetables.base import DagRunInfo, DataInterval, TimeRestriction, Timetable
@@ -59,10 +58,8 @@ class BatchTimetable(Timetable):  # type: ignore[misc] # Airflow's types are not
         if not restriction.catchup:
             starts.append(self._floor(to_us(datetime.now(UTC))) - self.length_us)
         if last_automated_data_interval is not None:
-            after_us = us_of(last_automated_data_interval.start)
-            on_grid_us = self._floor(us_of(last_automated_data_interval.end))
-            # The grid may have changed since; what is not after the last batch would be that one again.
-            starts.append(next(it for it in count(on_grid_us, self.length_us) if it > after_us))
+            # The grid may have changed since: then a shorter batch leads to the new one.
+            starts.append(us_of(last_automated_data_interval.end))
         start_us = max(starts)
         ends_us = [self.until_us, None if restriction.latest is None else us_of(restriction.latest)]
         if any(end_us is not None and start_us > end_us for end_us in ends_us):
@@ -76,7 +73,8 @@ class BatchTimetable(Timetable):  # type: ignore[misc] # Airflow's types are not
         return self._floor(instant_us - 1) + self.length_us
 
     def _batch(self, start_us: int) -> DagRunInfo:
-        start, end = (instance(from_us(it)) for it in (start_us, start_us + self.length_us))
+        """The batch from there to the next point of the grid."""
+        start, end = (instance(from_us(it)) for it in (start_us, self._floor(start_us) + self.length_us))
         return DagRunInfo.interval(start=start, end=end)
 
 

@@ -33,25 +33,27 @@ def days_of(found: DagRunInfo | None) -> tuple[pendulum.DateTime, pendulum.DateT
 
 
 @pytest.mark.parametrize(
-    ("last", "earliest", "latest", "next_start"),
+    ("last", "earliest", "latest", "following"),
     [
-        (None, None, None, 1),
-        ((1, 8), None, None, 8),
-        # Airflow's own weeks, from before the grid was ours: the batch that the last one cut through.
-        ((3, 10), None, None, 8),
-        # Another length: the first on the grid after it began.
-        ((8, 9), None, None, 15),
-        ((1, 31), None, None, 29),
+        (None, None, None, (1, 8)),
+        ((1, 8), None, None, (8, 15)),
+        # Airflow's own weeks, from before the grid was ours, or another length: one that leads to the grid.
+        ((3, 10), None, None, (10, 15)),
+        ((8, 9), None, None, (9, 15)),
+        ((1, 31), None, None, (31, 36)),
         # A backfill from one day to another takes the batches that begin between.
-        (None, 3, 25, 8),
-        ((15, 22), 3, 25, 22),
+        (None, 3, 25, (8, 15)),
+        ((15, 22), 3, 25, (22, 29)),
         ((22, 29), 3, 25, None),
-        (None, 8, 8, 8),
-        (None, -20, None, 1),
+        (None, 8, 8, (8, 15)),
+        (None, -20, None, (1, 8)),
     ],
 )
 def test_the_batch_after_the_last(
-    last: tuple[int, int] | None, earliest: int | None, latest: int | None, next_start: int | None
+    last: tuple[int, int] | None,
+    earliest: int | None,
+    latest: int | None,
+    following: tuple[int, int] | None,
 ) -> None:
     found = weeks().next_dagrun_info(
         last_automated_data_interval=None if last is None else DataInterval(day(last[0]), day(last[1])),
@@ -59,7 +61,7 @@ def test_the_batch_after_the_last(
             None if earliest is None else day(earliest), None if latest is None else day(latest), catchup=True
         ),
     )
-    assert days_of(found) == (None if next_start is None else (day(next_start), day(next_start + 7)))
+    assert days_of(found) == (None if following is None else (day(following[0]), day(following[1])))
 
 
 def test_without_catching_up_it_is_the_newest_that_has_ended() -> None:
