@@ -256,6 +256,11 @@ def _kinds(rows: DataFrame, asked: Sequence[Asked]) -> list[DataType]:
 
 def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> Iterator[str]:
     ids = {source.name: source.event_id.of if source.event_id else () for source in pipeline.sources}
+    spelled: dict[str, str] = {}
+    for name in (name for names in ids.values() for name in names):
+        first = spelled.setdefault(name.lower(), name)
+        if name != first:
+            yield f"event_id `{name}` is `{first}` elsewhere; allowed is one spelling: rename it in `select`"
     asked = [("key", name, set(schemas)) for name in pipeline.key]
     for name in sorted({name for names in ids.values() for name in names}):
         asked.append(("event_id", name, {source for source, names in ids.items() if name in names}))

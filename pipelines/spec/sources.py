@@ -108,6 +108,11 @@ def _path(fields: Fields, format_: str) -> str | None:
 
 
 def _options(fields: Fields) -> tuple[tuple[str, str], ...]:
+    asked = fields.items.get("options")
+    if asked is not None and isinstance(asked.value, str):
+        # Not told: it may be a password after a colon that was forgotten.
+        fields.refuse(fields.take("options"), "found a text; allowed is a mapping", name="options")
+        return ()
     options = []
     for name, located in fields.within("options").items.items():
         if isinstance(located.value, Mapping | tuple) or located.value is None:

@@ -114,7 +114,9 @@ def _conclude(
         folder=docs_folder(work.site),
         at_us=now_us(),
     )
-    work.warned.extend(f"{stage}: {warning(it)}; all results: {page}" for it in failed(results, "warn"))
+    # Docs that are built elsewhere are those of a plan, and gone when it is told.
+    elsewhere = f"; all results: {page}" if work.site.docs is None else ""
+    work.warned.extend(f"{stage}: {warning(it)}{elsewhere}" for it in failed(results, "warn"))
     stopping = failed(results, "stop")
     if stopping:
         samples = {result.expectation: _samples(result, candidates) for result in stopping}

@@ -53,9 +53,11 @@ WITH_RUNS = """ LEFT JOIN (
 
 PARTITION = "day"
 EXACT_NAMES = "SET datafusion.sql_parser.enable_ident_normalization = false"
-TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--|/\*|\w+|\S")
-REFUSED = (";", "--", "/*", "'", '"', "`", "select")
-"""What a predicate has no use for; a quotation mark that stands alone was not closed."""
+TOKEN = re.compile(r"[\w&]+'|'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--|/\*|\w+|\S")
+REFUSED = (";", "--", "/*", "'", '"', "`", "$", "select")
+"""What a predicate has no use for; a quotation mark that stands alone was not closed. After a letter, as in
+`E'…'`, or between dollars, a text ends elsewhere.
+"""
 
 
 def left_over(store: str, pipeline_name: str) -> list[str]:
@@ -175,7 +177,7 @@ def ask(root: str, tables: Sequence[str], *, sql: str, version: int | None = Non
 def stream(root: str, tables: Sequence[str], *, sql: str, version: int | None = None) -> RecordBatchReader:
     """The same, some rows after the others."""
     opened = {table: DeltaTable(_address(f"{root}/{table}"), version=version) for table in tables}
-    return _asked(opened, sql)
+    return _asked(opened, INSTANTS.sub(IN_MICROSECONDS, sql))
 
 
 def in_microseconds(rows: pa.Table) -> pa.Table:
@@ -212,8 +214,19 @@ def _matching(tables: Mapping[str, DeltaTable], select: str, *, where: str | Non
     if where is None:
         return _answer(tables, f"{select} FROM rows{rest}")
     _refuse_more_than_a_predicate(where)
+
+    def answer(predicate: str) -> pa.Table:
+        return _answer(tables, f"{select} FROM (SELECT * FROM rows WHERE ({predicate})){rest}")
+
+    far = INSTANTS.sub(IN_MICROSECONDS, where)
     try:
-        return _answer(tables, f"{select} FROM (SELECT * FROM rows WHERE ({where})){rest}")
+        try:
+            return answer(where)
+        except Exception:
+            # What looks like a far instant may be a text or a date; if it is one, there is no answer so far.
+            if far == where:
+                raise
+            return answer(far)
     except Exception as error:  # delta-rs raises nothing finer where a row cannot be worked out
         names = ", ".join(field.name for field in tables["rows"].schema().fields)
         raise CorrectTheCall(
@@ -231,7 +244,7 @@ def _asked(tables: Mapping[str, DeltaTable], sql: str) -> RecordBatchReader:
     for name, opened in tables.items():
         builder = builder.register(name, opened)
     builder.execute(EXACT_NAMES).read_all()
-    return builder.execute(INSTANTS.sub(IN_MICROSECONDS, sql))
+    return builder.execute(sql)
 
 
 def _cause(error: Exception) -> str:
@@ -243,7 +256,7 @@ def _refuse_more_than_a_predicate(where: str) -> None:
     depth, refused = 0, None
     for token in TOKEN.findall(where):
         depth += (token == "(") - (token == ")")
-        if token.lower() in REFUSED or depth < 0:
+        if token.lower() in REFUSED or depth < 0 or (token[-1] == "'" != token[0]):
             refused = token
             break
     if refused is None and depth > 0:

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.ingest import verify
 from pipelines.ingest.read import schemas_of
+from pipelines.ingest.verify import _disagreements
 from pipelines.spec import load
 
 pytestmark = pytest.mark.spark
@@ -41,6 +42,16 @@ def problems_of(spark: SparkSession, folder: Path, *changes: tuple[str, str]) ->
     path.write_text(text)
     pipeline = load(path)
     return verify(spark, pipeline, schemas=schemas_of(spark, pipeline))
+
+
+def test_ids_are_spelled_alike_in_all_sources(tmp_path: Path) -> None:
+    path = tmp_path / "scores.yml"
+    ids = {"one": "id", "other": "ID"}
+    told = "{{format: parquet, path: data, event_time: t, event_id: {{of: [{}]}}}}"
+    sources = ", ".join(f"{source}: {told.format(name)}" for source, name in ids.items())
+    path.write_text(f"name: scores\nsources: {{{sources}}}\n{SPEC[SPEC.index('key:') :]}")
+    found = list(_disagreements(load(path), {it: {"team": "string", ids[it]: "bigint"} for it in ids}))
+    assert found == ["event_id `ID` is `id` elsewhere; allowed is one spelling: rename it in `select`"]
 
 
 def test_a_column_may_be_called_as_spark_calls_who_runs_it(spark: SparkSession, tmp_path: Path) -> None:

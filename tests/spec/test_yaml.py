@@ -76,7 +76,14 @@ def test_anchors_and_aliases_are_refused(text: str) -> None:
     ],
 )
 def test_tags_are_refused(text: str) -> None:
-    assert all("line 1: tags are not read here (found `!" in problem for problem in problems_in(text))
+    assert all("line 1: tags are not read here (found `!`)" in problem for problem in problems_in(text))
+
+
+@pytest.mark.parametrize("mark", "!*&")
+def test_a_password_that_begins_like_more_than_data_is_not_told(mark: str) -> None:
+    (problem,) = problems_in(f"a: 1\npassword: {mark}hunter2\n")
+    assert problem.startswith("line 2: ") and problem.endswith("put a value that begins so in quotes")
+    assert "hunter2" not in problem
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,12 @@ def test_a_limit_leaves_the_newest(store: str, limit: int, expected: list[int]):
         ("Carrier IN ('--', ';', 'select', 'B6')", [30]),
         ("window_start < '2300-01-01' AND event_count > 30", [40]),
         ("window_start >= '9999-12-31T23:59:59.999999Z'", []),
+        ("window_start < '9999-12-31'", [40, 30, 20, 10]),
+        ("window_start > '0001-01-01'", [40, 30, 20, 10]),
+        # What looks like one may be a text, or a date.
+        ("Carrier <> '9999-12-31' AND event_count < 30", [10]),
+        ("Carrier IN ('AA', '9999-12-31')", [10]),
+        ("day < '9999-12-31'", [40, 30, 20, 10]),
         ("false", []),
     ],
 )
@@ -190,6 +196,10 @@ def test_all_rows_are_counted_without_a_predicate(store: str):
         "true) UNION ALL SELECT * FROM rows WHERE (true",
         "true) ORDER BY (event_count",
         "event_count IN (SELECT 1)",
+        r"E'\'' IS NOT NULL AND (SELECT 1) = event_count AND E'\'' IS NOT NULL",
+        r"U&'\' IS NOT NULL AND (SELECT 1) = event_count AND U&'\' IS NOT NULL",
+        "$$'$$ IS NOT NULL AND (SELECT 1) = event_count AND $$'$$ IS NOT NULL",
+        "$a$'$a$ IS NOT NULL AND (SELECT 1) = event_count AND $a$'$a$ IS NOT NULL",
         "event_count > 1 -- and so on",
         "event_count > 1 /* and so on */",
         "Carrier = 'AA",
