@@ -31,7 +31,7 @@ def test_a_chain_is_followed_to_its_end_for_its_key_alone(tmp_path: Path) -> Non
     # Of what ended before 400 only that which meets the first of the chain, [392, 402).
     assert found == in_order([it for it in ann if it[2] >= 392] + others[1:2])
     # Where sessions may overlap one that ended before may depend on it too.
-    found = near(tmp_path, sessions=[*ann, *others], touched=[("ann", 400, 410)], is_first=False)
+    found = near(tmp_path, sessions=[*ann, *others], touched=[("ann", 400, 410)], restated=True)
     assert found == in_order([*ann, *others[:2]])
 
 
@@ -76,7 +76,7 @@ def test_all_that_hangs_together_with_what_was_touched_is_found(tmp_path: Path, 
     chain = set(touched)
     while grown := {it for it in sessions if it not in chain and any(hang(it, other) for other in chain)}:
         chain |= grown
-    found = near(tmp_path, sessions=sessions, touched=touched, is_first=False)
+    found = near(tmp_path, sessions=sessions, touched=touched, restated=True)
     first, last = min(it[1] for it in chain), max(it[2] for it in chain)
     assert found == in_order(it for it in sessions if it[1] <= last and it[2] >= first)
 
@@ -85,7 +85,7 @@ def hang(one: Place, other: Place) -> bool:
     return one[0] == other[0] and one[1] <= other[2] and other[1] <= one[2]
 
 
-def near(folder: Path, *, sessions: list[Place], touched: list[Place], is_first: bool = True) -> list[Place]:
+def near(folder: Path, *, sessions: list[Place], touched: list[Place], restated: bool = False) -> list[Place]:
     """The sessions that may depend on what is touched, all of one bounded definition."""
     for name, places in (("sessions", sessions), ("partial_sessions", touched)):
         columns = {
@@ -100,7 +100,7 @@ def near(folder: Path, *, sessions: list[Place], touched: list[Place], is_first:
         pipeline=SimpleNamespace(key=("user",)),
         tables=SimpleNamespace(root=str(folder)),
         request=SimpleNamespace(ignore_lateness=False),
-        run=SimpleNamespace(is_first=is_first, batch=Interval(0, 1)),
+        run=SimpleNamespace(opening=SimpleNamespace(restated=restated), batch=Interval(0, 1)),
     )
     windows = [Window(name="it", shape=Session(gap_us=10, max_us=20))]
     where = standing_near(work, windows, whose=MINE, opened="true")
