@@ -26,7 +26,7 @@ from tests.walk.shaped import Shaped, growing, sliding, tumbling, written
 
 WINDOWS: dict[str, Shaped] = {
     **{name: TOLD[name] for name in ("visits", "bursts", "undone")},
-    "whole": sliding(40, 20, lateness=20 * SECOND, late=("rows", 2), mode="accumulating"),
+    "whole": sliding(40, 10, lateness=20 * SECOND, late=("rows", 2), mode="accumulating"),
 }
 ADDED = [
     written("longer", *sliding(60, 30, early="each batch", lateness=20 * SECOND, mode="retracting")),
