@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pipelines.spec.durations import show_duration
 
 CORE, IDS, READ, PANES, LATE, GRID, OWN = "#core", "#ids.", "#read.", "#panes.", "#late.", "@", "own"
+LATENESS = "#lateness"
 OF_ALL_PANES = "#panes"
 """Told of all windows at once in older fingerprints."""
 ONCE_TOLD = "/"
@@ -63,8 +64,8 @@ def have_other_triggers(before: str, after: str) -> bool:
 
 
 def without_reading(fingerprint: str) -> str:
-    """A state fingerprint without what it tells of how rows are read."""
-    return ";".join(entry for entry in fingerprint.split(";") if not entry.startswith(READ))
+    """A state fingerprint without what it tells of how rows are read, and judged."""
+    return ";".join(entry for entry in fingerprint.split(";") if not entry.startswith((READ, LATENESS)))
 
 
 def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> Changes:

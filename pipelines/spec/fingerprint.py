@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from pipelines.spec.changes import LATE, PANES
+from pipelines.spec.changes import LATE, LATENESS, PANES
 from pipelines.spec.check import frame_us
 from pipelines.spec.model import Cumulate, EachBatch, Pipeline, Sliding, Source, Window
 
@@ -17,8 +17,9 @@ def state_fingerprint(pipeline: Pipeline) -> str:
     """The same for two specs whose tables hold the same: key, aggregates, frames and windows.
 
     Where data lies, what is expected of it and when it runs may change without changing this; triggers and
-    modes are told, for news may wait under the old ones, and how late events may be where late news may wait;
-    and the SQL that rows are read by, so that somebody can be told when it changed. It is told in parts, so
+    modes are told, for news may wait under the old ones, and how late events may be, which a batch keeps to
+    from its first stage to its last; and the SQL that rows are read by, so that somebody can be told when it
+    changed. It is told in parts, so
     that `changes_between` can say what changed: `#core=…;@grid=length;window=grid.shape`.
     """
     aggregates = sorted(repr(aggregate) for aggregate in pipeline.aggregates)
@@ -27,6 +28,7 @@ def state_fingerprint(pipeline: Pipeline) -> str:
     entries = {
         "#core": _hash(repr((pipeline.key, aggregates))),
         **{f"{PANES}{it.name}": _hash(repr(it.panes)) for it in pipeline.windows},
+        LATENESS: _hash(repr(sorted((it.name, it.allowed_lateness_us) for it in pipeline.windows))),
         **{
             f"{LATE}{it.name}": str(it.allowed_lateness_us)
             for it in pipeline.windows

@@ -128,9 +128,10 @@ def _refuse_too_early(work: Work, stage: str) -> None:
     """
     opening = work.run.opening
     # Whoever began and did not end may have written something.
-    attempts = begun_stages(work.tables, work.run)
+    sources = {source.name for source in work.pipeline.sources}
+    attempts = [one for one in begun_stages(work.tables, work.run) if one.source in {None, *sources}]
     begun = {one.stage for one in attempts}
-    done = {one.stage for one in finished_stages(work.tables, work.run) if _is_in_turn(one, attempts)}
+    done = _done_in_turn(finished_stages(work.tables, work.run), attempts)
     for position, needed in enumerate(STAGES[: STAGES.index(stage)]):
         is_touched = done.intersection(STAGES[:position]) or begun.intersection(
             {None, *STAGES[: position + 1]}
@@ -144,6 +145,13 @@ def _refuse_too_early(work: Work, stage: str) -> None:
                 f"batch {work.batch}: the stage {needed} has not run, or not since the spec was changed or a "
                 f"stage before it was run again; run it before {stage}"
             )
+
+
+def _done_in_turn(finished: Sequence[Attempt], begun: Sequence[Attempt]) -> set[str | None]:
+    """The stages that are done, of each source that has begun one."""
+    in_turn = {(one.stage, one.source) for one in finished if _is_in_turn(one, begun)}
+    asked = {(one.stage, one.source) for one in (*finished, *begun)}
+    return {stage for stage, _ in in_turn} - {stage for stage, _ in asked - in_turn}
 
 
 def _is_in_turn(finished: Attempt, begun: Sequence[Attempt]) -> bool:

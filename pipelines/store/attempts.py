@@ -175,9 +175,16 @@ def void(store: Folder, *, kept: Collection[What], until: int, if_newest: bool =
     small.retried(commit, "attempts")
 
 
-def add(store: Folder, attempt: Attempt) -> None:
-    """Write down what happened in an attempt."""
-    small.retried(lambda: small.append(small.open_table(store, "attempts"), [_row(attempt)]), "attempts")
+def add(store: Folder, attempt: Attempt, *, still_so: Callable[[], object]) -> None:
+    """Write down what happened in an attempt, unless `still_so` raises."""
+
+    def commit() -> None:
+        opened = small.open_table(store, "attempts")
+        # Asked between reading and writing: if the attempts are voided after this, the write fails.
+        still_so()
+        small.append(opened, [_row(attempt)])
+
+    small.retried(commit, "attempts")
 
 
 def read(store: Folder) -> list[Attempt]:

@@ -15,20 +15,20 @@ from typing import cast
 
 from deltalake import DeltaTable
 
-from pipelines.errors import WaitForTheBatch
+from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import Interval, to_us
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt
 from pipelines.store.fence import Fence
-from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, Value, is_of_another_spec
+from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, Value, is_of_another_spec, unfinished
 from pipelines.store.opening import Opening
 from pipelines.store.tables import Folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One attempt at one batch: what `opening` found in the ledger, and the number that this attempt writes
-    under.
+    """One attempt at one batch: what `opening` found in the ledger, the number that this attempt writes
+    under, and the state fingerprint of its spec.
 
     `is_first` tells that nothing of what it will write can have been written before.
     """
@@ -36,6 +36,7 @@ class Run:
     opening: Opening
     begun: Attempt
     is_first: bool
+    fingerprint: str
 
     @property
     def batch(self) -> Interval:
@@ -99,7 +100,8 @@ def open_run(
         # Whoever was at work may have finished something since.
         attempts.void(store, kept=attempts.BEGUN_AND_NOTED, until=numbered.attempt - 1)
     has_run = opening.before is not None or bool(opening.covered)
-    return Run(opening=opening, begun=numbered, is_first=not has_run and not is_repeated)
+    is_first = not has_run and not is_repeated
+    return Run(opening=opening, begun=numbered, is_first=is_first, fingerprint=fingerprint)
 
 
 def _numbered(store: Folder, opening: Opening, *, asked: Asked, over: int) -> tuple[Attempt, bool]:
@@ -142,6 +144,16 @@ def still_mine(store: Folder, run: Run) -> None:
     """Raise `WaitForTheBatch` if a newer attempt has taken over what this one does."""
     if attempts.is_taken_over(store, run.begun):
         raise _is_over(run)
+
+
+def still_of_this_spec(store: Folder, run: Run) -> None:
+    """Raise `RunAgain` if others go on with the batch under another spec than this attempt's."""
+    pending = unfinished(read_rows(store))
+    if pending is not None and _is_of(pending, run) and pending.spec_fingerprint != run.fingerprint:
+        raise RunAgain(
+            f"batch {run.batch}: the spec was changed while this attempt, number {run.begun.attempt}, was at "
+            "work, and others have gone on under the new one: what it did does not count. Run it again"
+        )
 
 
 def _still_newest(store: Folder, run: Run) -> None:

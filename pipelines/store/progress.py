@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pipelines.intervals import Interval
 from pipelines.store import attempts
 from pipelines.store.attempts import Attempt, What
-from pipelines.store.ledger import Run, now_us, still_mine
+from pipelines.store.ledger import Run, now_us, still_mine, still_of_this_spec
 from pipelines.store.tables import Folder
 
 
@@ -23,7 +23,9 @@ class Done:
 
 
 def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
-    """Write down what a stage did. Raises `WaitForTheBatch` if the attempt has been taken over meanwhile."""
+    """Write down what a stage did. Raises `WaitForTheBatch` if the attempt has been taken over meanwhile,
+    `RunAgain` if the batch goes on under another spec.
+    """
     still_mine(store, run)
     _write_down(store, run, what="finished", done=done)
 
@@ -69,21 +71,32 @@ def void_attempts(store: Folder, run: Run) -> None:
 
 
 def stages_before(store: Folder, run: Run) -> list[Attempt]:
-    """What was done at each stage and source when the batch last ran; nothing if it has not."""
+    """What was last done at each stage and source when the batch ran before, be it in several runs; nothing
+    if it has not.
+    """
     before = run.opening.before
-    return [] if before is None else _finished(store, run.batch, revision=before.revision)
+    revisions = range(0 if before is None else before.revision + 1)
+    return _newest(one for it in revisions for one in _finished(store, run.batch, revision=it))
 
 
 def finished_stages(store: Folder, run: Run) -> list[Attempt]:
     """What the newest attempt at each stage and source of the run did."""
-    return _finished(store, run.batch, revision=run.revision)
+    return _newest(_finished(store, run.batch, revision=run.revision))
 
 
 def _finished(store: Folder, batch: Interval, *, revision: int) -> list[Attempt]:
     of_run = [one for one in attempts.read(store) if one.is_of(batch, revision)]
-    return list({(one.stage, one.source): one for one in of_run if one.what == "finished"}.values())
+    return [one for one in of_run if one.what == "finished"]
+
+
+def _newest(finished: Iterable[Attempt]) -> list[Attempt]:
+    return list({(one.stage, one.source): one for one in finished}.values())
 
 
 def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
     happened = replace(run.begun, what=what, stage=done.stage, source=done.source, at_us=now_us())
-    attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds))
+    attempts.add(
+        store,
+        replace(happened, counts=done.counts, seconds=done.seconds),
+        still_so=lambda: still_of_this_spec(store, run),
+    )

@@ -19,8 +19,7 @@ KEEPS_STATE = [
     (KEY, f"{KEY}\ndescription: other words"),
     (KEY, f"{KEY}\nschedule: {{start: 2013-01-01}}"),
     (KEY, f"{KEY}\nexpectations: other.yml"),
-    (KEY, f"{KEY}\ntime: {{batch: 7 days, allowed_lateness: 1 day}}"),
-    (WINDOW, "{tumbling: 1 hour, allowed_lateness: 1 day}"),
+    (KEY, f"{KEY}\ntime: {{batch: 7 days}}"),
     (WINDOW, "{sliding: 1 hour, step: 1 hour}"),
     (WINDOW, "{tumbling: 60 minutes}"),
 ]
@@ -35,6 +34,9 @@ CHANGES_STATE = [
     (WINDOW, "{tumbling: 1 hour, offset: 5 minutes}"),
     (WINDOW, "{tumbling: 1 hour, from: 2013-02-01}"),
     ("hourly:", "by_hour:"),
+    # A batch keeps to it from its first stage to its last.
+    (KEY, f"{KEY}\ntime: {{allowed_lateness: 1 day}}"),
+    (WINDOW, "{tumbling: 1 hour, allowed_lateness: 1 day}"),
 ]
 
 

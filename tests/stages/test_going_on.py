@@ -12,8 +12,9 @@ import pytest
 from pipelines.errors import ChooseAnotherBatch, WaitForTheBatch
 from pipelines.spec import Retention
 from pipelines.stages import Request, abandoning, running
+from pipelines.stages.running import _done_in_turn
 from pipelines.store import attempts, small
-from pipelines.store.attempts import Attempt, first_of
+from pipelines.store.attempts import Attempt, What, first_of
 from pipelines.store.history import versions
 from pipelines.store.ledger import Asked, Run, forget, mark
 from pipelines.store.ledger_rows import OPENING
@@ -94,6 +95,32 @@ def test_who_has_another_spec_and_looked_long_ago_leaves_what_others_have_done_s
     with pytest.raises(WaitForTheBatch):
         respelled.begin(SECOND)
     assert [one.stage for one in finished_stages(rides.store, third[0])] == ["accumulate"]
+
+
+def test_a_stage_is_done_when_each_source_that_began_it_has_ended_it() -> None:
+    #  number, stage, source; whoever is at several stages has None
+    def of(what: What, *told: tuple[int, str | None, str | None]) -> list[Attempt]:
+        return [
+            Attempt(
+                attempt=number, batch=SECOND, revision=0, what=what, stage=stage, source=source, at_us=number
+            )
+            for number, stage, source in told
+        ]
+
+    one, other, combine = (1, "accumulate", "one"), (2, "accumulate", "other"), (4, "combine", None)
+    both, again = of("finished", one, other), (3, "accumulate", "one")
+    assert _done_in_turn(both, of("begun", one, other)) == {"accumulate"}
+    # Begun again, and at work or cut off.
+    assert _done_in_turn(both, of("begun", one, other, again)) == set()
+    assert _done_in_turn(of("finished", again, other), of("begun", one, other, again)) == {"accumulate"}
+    # One that began for the first time.
+    assert _done_in_turn(of("finished", one), of("begun", one, other)) == set()
+    # Whoever runs all stages was cut off between two sources.
+    assert (
+        _done_in_turn(of("finished", (5, *one[1:]), other), of("begun", one, other, (5, None, None))) == set()
+    )
+    done = [*of("finished", again, other, combine)]
+    assert _done_in_turn(done, of("begun", one, other, again, combine)) == {"accumulate", "combine"}
 
 
 def test_stages_of_a_batch_that_changed_nothing_are_done_where_a_later_one_runs_again(rides: Rides) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.errors import WaitForTheBatch
+from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.store import attempts, ledger, progress, small
 from pipelines.store.fence import Fence
@@ -182,6 +182,31 @@ def test_what_was_done_under_another_spec_does_not_count(store: Store) -> None:
     progress.finish_stage(store, again, done=Done(stage="accumulate", source="main", counts={"accepted": 4}))
     later = open_day(store, 1, stage="combine", spec="g")
     assert [dict(one.counts) for one in progress.finished_stages(store, later)] == [{"accepted": 4}]
+
+
+def test_what_is_finished_after_others_went_on_under_another_spec_does_not_count(store: Store) -> None:
+    done = Done(stage="accumulate", source="main", counts={"accepted": 3})
+    first = open_day(store, 1, stage="accumulate", source="main")
+    other = open_day(store, 1, stage="accumulate", source="other", spec="g")
+    with pytest.raises(RunAgain, match="the spec was changed while this attempt, number 1, was at work"):
+        progress.finish_stage(store, first, done=done)
+    progress.finish_stage(store, other, done=replace(done, source="other"))
+    later = open_day(store, 1, stage="combine", spec="g")
+    assert [one.source for one in progress.finished_stages(store, later)] == ["other"]
+
+
+def test_what_each_source_did_last_is_known_after_a_run_of_one_of_them(store: Store) -> None:
+    for revision, sources in enumerate((("one", "other"), ("one",), ())):
+        for source in sources:
+            run = open_day(store, 1, stage="accumulate", source=source)
+            assert run.revision == revision
+            done = Done(stage="accumulate", source=source, counts={"accepted": 10 + revision})
+            progress.finish_stage(store, run, done=done)
+        last = open_day(store, 1, stage="publish")
+        if sources:
+            close(store, last)
+    found = {one.source: one.counts["accepted"] for one in progress.stages_before(store, last)}
+    assert found == {"one": 11, "other": 10}
 
 
 def test_whoever_slept_while_opening_finds_the_batch_ended_and_disturbs_nobody(
