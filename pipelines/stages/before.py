@@ -6,12 +6,19 @@ have changed that since.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pipelines.stages.site import Work
+from pipelines.store.asked import are_any
 from pipelines.store.attempts import first_of
 from pipelines.store.history import undo
 from pipelines.store.ledger import still_mine
+from pipelines.store.sql import is_batch, is_inside
 
 
 def stood_before(work: Work, table: str) -> DataFrame | None:
@@ -19,6 +26,23 @@ def stood_before(work: Work, table: str) -> DataFrame | None:
     first = first_of(work.tables, work.batch, revision=work.run.revision)
     version = None if first is None else first.counts.get(table)
     return None if version is None else work.tables.read(table, version=version)
+
+
+def without_cut_off(work: Work, partials: DataFrame, *, table: str, bounds: Sequence[str]) -> DataFrame:
+    """Partial states without the empty ones of the batch that only take back what an earlier attempt at this
+    run has written: nobody was told of that, so it touches nothing.
+    """
+    empty = f"{is_batch(work.batch)} AND event_count = 0"
+    stood = None if work.run.is_first else stood_before(work, table)
+    if stood is None or not are_any(work.tables, table, where=empty):
+        return partials
+    names = (*work.pipeline.key, *bounds)
+    there = stood.where(f"{is_inside(work.batch)} AND event_count > 0").select(
+        *[F.col(name).alias(f"_of_{name}") for name in names]
+    )
+    same = reduce(and_, [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in names])
+    taken_back = partials.where(empty).join(there, on=same, how="left_semi")
+    return partials.where(f"NOT ({empty})").unionByName(taken_back)
 
 
 def put_back(work: Work, table: str) -> None:

@@ -33,7 +33,7 @@ from pipelines.errors import CorrectTheCall
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, to_us
 from pipelines.intervals import merge as merge_intervals
 from pipelines.spec import Window
-from pipelines.stages.before import put_back, stood_before
+from pipelines.stages.before import put_back, stood_before, without_cut_off
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import is_in_turn, standing_near, touched_by
@@ -43,14 +43,16 @@ from pipelines.store import small
 from pipelines.store.asked import are_any, days_in
 from pipelines.store.progress import finished_stages, stages_before
 from pipelines.store.rows import from_rows
-from pipelines.store.sql import ALL, NONE, Instant, is_batch, is_inside, not_after, not_before, text
+from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
-from pipelines.windows import keeps_apart, session_windows
+from pipelines.windows import grids_of, keeps_apart, session_windows
 
 DAY_US = 86_400_000_000
 MOST_RANGES = 100
 NOTHING = {"event_count": 0, TOUCHED: False}
 """What an empty frame has that is not null."""
+PARTIALS = {False: "partial_frames", True: "partial_sessions"}
+"""By whether they are of sessions."""
 FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
 Counts = dict[str, int]
 
@@ -80,7 +82,9 @@ def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:
         return
     sources = [source.name for source in work.pipeline.sources]
     gone = f"{whose} AND event_count > 0 AND source NOT IN ({', '.join(text(name) for name in sources)})"
-    for table in ("partial_frames", "partial_sessions"):
+    # What was made for windows that are gone too is not looked at any more, nor taken away.
+    of_sessions = {grid.of_sessions for grid in grids_of(work.pipeline)}
+    for table in [name for is_of, name in PARTIALS.items() if is_of in of_sessions]:
         if are_any(work.tables, table, where=gone):
             raise CorrectTheCall(
                 f"batch {work.batch}: the table {table} has rows of a source that the spec no longer has, "
@@ -145,7 +149,8 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
     if _are_whole(work, windows, whose=whose):
         return _take_as_they_are(work, partials, whose=whose)
     sessions = work.tables.read("sessions")
-    touched = _that_changed(work, partials.where(whose))
+    of_batch = without_cut_off(work, partials.where(whose), table="partial_sessions", bounds=PROTO)
+    touched = _that_changed(work, of_batch)
 
     def standing_in(reach: str) -> Standing:
         stand = standing(sessions.where(reach), windows, watermark_us=work.judged_by_us)
@@ -203,13 +208,13 @@ def _write_sessions(work: Work, rows: DataFrame, *, days: Sequence[date]) -> int
 
 
 def _that_changed(work: Work, touched: DataFrame) -> DataFrame:
-    """Of the partial sessions of a batch that has run before, or whose batches have, those that are others
-    now: what later batches made of the sessions around the rest stands, for they were judged since.
+    """Of the partial sessions of a batch that has run before those that are others now: what later batches
+    made of the sessions around the rest stands, for they were judged since.
     """
     opening, stood = work.run.opening, stood_before(work, "partial_sessions")
-    if stood is None or (opening.before is None and not opening.covered):
+    if opening.before is None or opening.covered or stood is None:
         return touched
-    earlier = stood.where(is_inside(work.batch))
+    earlier = stood.where(is_batch(work.batch))
     bounds = (*PROTO, "source")
     others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=bounds)
     place = [*work.pipeline.key, *bounds]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from pipelines.accumulate import FRAME, PROTO
 from pipelines.finalise import (
     Concern,
     Publication,
@@ -24,7 +25,7 @@ from pipelines.finalise import (
 )
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
 from pipelines.spec import Cumulate, Every, Sliding
-from pipelines.stages.before import stood_before
+from pipelines.stages.before import stood_before, without_cut_off
 from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
 from pipelines.stages.reached import concern_in, reached
@@ -191,7 +192,9 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
         of_windows = _due_or_touched(concern, touched, what="window")
         reaching.append(f"(window = {name} AND (window_start IS NULL OR {of_windows}))")
     frames = work.tables.read("frames").where(" OR ".join(reading))
-    marks = of_batch if _ask_what_was_touched(work, concerns, whose=whose) else None
+    marks = None
+    if _ask_what_was_touched(work, concerns, whose=whose):
+        marks = without_cut_off(work, of_batch, table="partial_frames", bounds=FRAME)
     states = window_states(frames, marks, pipeline=work.pipeline, concerns=concerns)
     reach = " OR ".join(f"({it})" for it in reaching)
     if any(it.window.name in work.run.opening.changes.reshaped for it in concerns):
@@ -224,10 +227,13 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
     meets, opened = touched_by(work, whose), _may_end(concerns)
     near = standing_near(work, [it.window for it in concerns], whose=whose, opened=opened)
     which = f"{_of_windows(concerns)} AND {opened} AND ({due_or_near(concerns, near)})"
-    of_batch = work.tables.read("partial_sessions").where(whose)
+    touched = None
+    if _are_any_but_due(work, concerns, which=which):
+        of_batch = work.tables.read("partial_sessions").where(whose)
+        touched = without_cut_off(work, of_batch, table="partial_sessions", bounds=PROTO)
     states = session_states(
         work.tables.read("sessions").where(which),
-        of_batch if _are_any_but_due(work, concerns, which=which) else None,
+        touched,
         pipeline=work.pipeline,
         concerns=concerns,
     )

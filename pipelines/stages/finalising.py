@@ -8,7 +8,6 @@ published; then the panes pass their gate, and only then are they written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -23,6 +22,7 @@ from pipelines.finalise import (
     taken_back,
     with_values,
 )
+from pipelines.stages.before import stood_before
 from pipelines.stages.concerned import (
     all_states,
     are_idle,
@@ -112,8 +112,7 @@ def _with_whole_values(work: Work, last: DataFrame, *, reach: Sequence[str]) -> 
     """What was last published, whole: panes of a window that is discarding, or once was, carry no more than
     its news.
 
-    `windows` has the whole value, unless an earlier attempt at this run has changed it already: then its
-    retract has.
+    `windows` has the whole value, as it was before the run, of which an earlier attempt may have changed it.
     """
     was_respelled, windows = work.was_respelled, work.pipeline.windows
     names = [window.name for window in windows if was_respelled or window.panes.mode == "discarding"]
@@ -123,10 +122,9 @@ def _with_whole_values(work: Work, last: DataFrame, *, reach: Sequence[str]) -> 
     of_windows = f"window IN ({', '.join(text(name) for name in names)}) AND ({near})"
     said = [aggregate.name for aggregate in work.pipeline.aggregates]
     columns = [*work.pipeline.key, *RESULT_BOUNDS, *said, "event_count"]
-    stand = work.tables.read("windows").where(f"{of_windows} AND NOT ({is_this(work.run)})").select(*columns)
-    of_run = f"{on_days_of(work.batch)} AND {is_this(work.run)} AND kind = 'retract' AND {of_windows}"
-    stood = work.tables.read("panes").where(of_run).select(*columns)
-    return with_values(last, reduce(DataFrame.unionByName, [stand, stood]), pipeline=work.pipeline)
+    stood = None if work.run.is_first else stood_before(work, "windows")
+    stood = work.tables.read("windows") if stood is None else stood
+    return with_values(last, stood.where(of_windows).select(*columns), pipeline=work.pipeline)
 
 
 def _of_run(work: Work, rows: DataFrame) -> DataFrame:

@@ -40,31 +40,6 @@ def test_a_batch_again_leaves_what_was_begun_beside_a_closed_session(
 
 
 @pytest.mark.slow
-def test_batches_put_together_leave_what_was_begun_beside_a_closed_session(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    #   ann   82 |-----| 92, closed by bob at 95          86 begins anew, for the other is closed
-    clicks = [("ann", 1, 82, 0), ("bob", 2, 95, 0), ("ann", 4, 86, 200), ("bob", 8, 150, 201)]
-    spec = SPEC.replace(", allowed_lateness: 60 s", "")
-    site = site_of(spark, tmp_path, clicks, spec=spec)
-    for start in (0, 200):
-        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
-    both = Interval(0, 200 * SECOND)
-    list(run_batch(site, Request(batch=both, replace=True)))
-    told = {
-        100: [("ann", 82, 92, 1, "insert", "ON_TIME", 0)],
-        300: [
-            ("ann", 86, 96, 4, "insert", "ON_TIME", 0),
-            ("bob", 95, 105, 2, "insert", "ON_TIME", 0),
-        ],
-    }
-    assert panes(tmp_path / "store") == told
-    write_clicks(tmp_path, [*clicks, ("cem", 16, 80, 0)])
-    list(run_batch(site, Request(batch=both)))
-    assert panes(tmp_path / "store") == {**told, 200: [("cem", 80, 90, 16, "insert", "LATE", 0)]}
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another key"])
 @pytest.mark.parametrize(
     ("arrived", "lateness", "starts"),
