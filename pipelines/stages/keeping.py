@@ -51,7 +51,7 @@ def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: C
     rows = quarantined_rows(events if claimed or unclaimed else events.limit(0))
     if unclaimed:
         others = work.tables.read("quarantine").where(
-            f"{whose(work, source)} AND ({_who_read(work, source)})"
+            f"({_of(source)} OR {_of_gone(work)}) AND ({_who_read(work, source)})"
         )
         unclaimed_rows = rows.where(~F.col("is_claimed"))
         mine = not_yet_quarantined(unclaimed_rows, others, columns=as_read(events))
@@ -137,7 +137,14 @@ def lane(work: Work, source: Source) -> str:
 
 def whose(work: Work, source: Source) -> str:
     """The predicate that rows are of this source, or of one that it stands for."""
-    sources = work.pipeline.sources
-    names = ", ".join(text(one.name) for one in sources)
-    mine = f"source = {text(source.name)}"
-    return f"({mine} OR source NOT IN ({names}))" if source == sources[0] else mine
+    is_heir = source == work.pipeline.sources[0]
+    return f"({_of(source)} OR {_of_gone(work)})" if is_heir else _of(source)
+
+
+def _of(source: Source) -> str:
+    return f"source = {text(source.name)}"
+
+
+def _of_gone(work: Work) -> str:
+    """The predicate that rows are of a source that the spec no longer has."""
+    return f"source NOT IN ({', '.join(text(one.name) for one in work.pipeline.sources)})"
