@@ -53,10 +53,10 @@ WITH_RUNS = """ LEFT JOIN (
 
 PARTITION = "day"
 EXACT_NAMES = "SET datafusion.sql_parser.enable_ident_normalization = false"
-TOKEN = re.compile(r"[\w&]+'|'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--|/\*|\w+|\S")
+TOKEN = re.compile(r"(?i:(?<!\w)(?:[bnqrx]|e|br|rb|nq|u&)')|'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--|/\*|\w+|\S")
 REFUSED = (";", "--", "/*", "'", '"', "`", "$", "select")
-"""What a predicate has no use for; a quotation mark that stands alone was not closed. After a letter, as in
-`E'…'`, or between dollars, a text ends elsewhere.
+"""What a predicate has no use for; a quotation mark that stands alone was not closed. In `E'…'` and its like,
+and between dollars, a text ends elsewhere.
 """
 
 

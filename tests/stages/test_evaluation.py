@@ -43,9 +43,9 @@ def test_a_stage_is_evaluated_as_suits_its_size(compiling: SparkSession, tmp_pat
     assert told(source=north) == "false"
     assert compiling.conf.get(WHOLE_STAGE) == "true"
 
-    (world.home / "data" / "north" / "_ignored").write_bytes(bytes(FEW_BYTES))
+    (world.home / "data" / "north" / "more.parquet").write_bytes(bytes(FEW_BYTES))
     assert (told(source=north), told(source=south), told(source=None)) == ("true", "false", "false")
-    (world.home / "data" / "north" / "_ignored").unlink()
+    (world.home / "data" / "north" / "more.parquet").unlink()
 
     run_stage(site, request, stage="accumulate", source="north")
     assert compiling.conf.get(WHOLE_STAGE) == "true"

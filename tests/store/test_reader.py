@@ -173,6 +173,7 @@ def test_a_limit_leaves_the_newest(store: str, limit: int, expected: list[int]):
         ("window_start >= '9999-12-31T23:59:59.999999Z'", []),
         ("window_start < '9999-12-31'", [40, 30, 20, 10]),
         ("window_start > '0001-01-01'", [40, 30, 20, 10]),
+        ("window_start >= TIMESTAMP'2013-01-01 03:00:00' AND Carrier like'it%'", [40]),
         # What looks like one may be a text, or a date.
         ("Carrier <> '9999-12-31' AND event_count < 30", [10]),
         ("Carrier IN ('AA', '9999-12-31')", [10]),
