@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from pipelines.intervals import Interval
@@ -33,7 +33,7 @@ def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
 def note(store: Folder, run: Run, *, done: Done) -> None:
     """Write down what a later attempt at the same revision has to know, whether or not this one ends well.
 
-    Raises `WaitForTheBatch` if the attempt has been taken over meanwhile.
+    Raises as `finish_stage` does.
     """
     still_mine(store, run)
     _write_down(store, run, what="noted", done=done)
@@ -75,22 +75,17 @@ def stages_before(store: Folder, run: Run) -> list[Attempt]:
     if it has not.
     """
     before = run.opening.before
-    revisions = range(0 if before is None else before.revision + 1)
-    return _newest(one for it in revisions for one in _finished(store, run.batch, revision=it))
+    return _finished(store, run.batch, revisions=range(0 if before is None else before.revision + 1))
 
 
 def finished_stages(store: Folder, run: Run) -> list[Attempt]:
     """What the newest attempt at each stage and source of the run did."""
-    return _newest(_finished(store, run.batch, revision=run.revision))
+    return _finished(store, run.batch, revisions=[run.revision])
 
 
-def _finished(store: Folder, batch: Interval, *, revision: int) -> list[Attempt]:
-    of_run = [one for one in attempts.read(store) if one.is_of(batch, revision)]
-    return [one for one in of_run if one.what == "finished"]
-
-
-def _newest(finished: Iterable[Attempt]) -> list[Attempt]:
-    return list({(one.stage, one.source): one for one in finished}.values())
+def _finished(store: Folder, batch: Interval, *, revisions: Collection[int]) -> list[Attempt]:
+    of_runs = [one for one in attempts.read(store) if one.batch == batch and one.revision in revisions]
+    return list({(one.stage, one.source): one for one in of_runs if one.what == "finished"}.values())
 
 
 def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
