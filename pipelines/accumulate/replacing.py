@@ -7,6 +7,8 @@ without them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -42,6 +44,13 @@ def changed_places(
     """
     sides = _sides(partials, earlier, pipeline=pipeline, bounds=bounds)
     return sides.where(~_are_alike(partials, pipeline=pipeline)).select(*pipeline.key, *bounds)
+
+
+def at_places(rows: DataFrame, others: DataFrame, *, place: Sequence[str]) -> DataFrame:
+    """The rows that are of the same place as one of the others; null is the same as null."""
+    named = others.select(*[F.col(name).alias(f"_of_{name}") for name in place])
+    same = [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in place]
+    return rows.join(named, on=reduce(and_, same), how="left_semi")
 
 
 def _sides(

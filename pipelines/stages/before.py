@@ -7,12 +7,10 @@ have changed that since.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import and_
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
+from pipelines.accumulate import at_places
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any
 from pipelines.store.attempts import first_of
@@ -36,12 +34,8 @@ def without_cut_off(work: Work, partials: DataFrame, *, table: str, bounds: Sequ
     stood = None if work.run.is_first else stood_before(work, table)
     if stood is None or not are_any(work.tables, table, where=empty):
         return partials
-    names = (*work.pipeline.key, *bounds)
-    there = stood.where(f"{is_inside(work.batch)} AND event_count > 0").select(
-        *[F.col(name).alias(f"_of_{name}") for name in names]
-    )
-    same = reduce(and_, [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in names])
-    taken_back = partials.where(empty).join(there, on=same, how="left_semi")
+    there = stood.where(f"{is_inside(work.batch)} AND event_count > 0")
+    taken_back = at_places(partials.where(empty), there, place=(*work.pipeline.key, *bounds))
     return partials.where(f"NOT ({empty})").unionByName(taken_back)
 
 

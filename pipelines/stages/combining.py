@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time
-from functools import reduce
-from operator import and_
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.accumulate import PROTO, changed_places
+from pipelines.accumulate import PROTO, at_places, changed_places
 from pipelines.aggregates import part_columns
 from pipelines.combine import (
     TOUCHED,
@@ -217,10 +215,7 @@ def _that_changed(work: Work, touched: DataFrame) -> DataFrame:
     earlier = stood.where(is_batch(work.batch))
     bounds = (*PROTO, "source")
     others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=bounds)
-    place = [*work.pipeline.key, *bounds]
-    mine = others.select(*[F.col(name).alias(f"_of_{name}") for name in place])
-    same = [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in place]
-    return touched.join(mine, on=reduce(and_, same), how="left_semi")
+    return at_places(touched, others, place=(*work.pipeline.key, *bounds))
 
 
 def _may_be_open(work: Work) -> str:
