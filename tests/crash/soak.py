@@ -19,14 +19,15 @@ from typing import NoReturn
 from tests.crash.faults import FAULTS, Scene
 from tests.crash.histories import History, Restated, Retold
 from tests.crash.killing import written
+from tests.crash.regrouped import Regrouped
 from tests.crash.twinned import Twinned
 from tests.crash.workers import Asked, Command, Worker
 
 TRIES = 3
 CALM = "nothing"
 # The twin can be asked for more than the plain loops know.
-KINDS: tuple[type[History], ...] = (Restated, Retold, Twinned)
-WEIGHTS = (1, 1, 2)
+KINDS: tuple[type[History], ...] = (Restated, Retold, Regrouped, Twinned)
+WEIGHTS = (1, 1, 1, 2)
 
 
 class Soak:

@@ -8,20 +8,18 @@ asked of the one is asked of the other, and then all rows of all tables are equa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 from pipelines.intervals import Interval
 from pipelines.stages import Request
 from tests.crash.aging import age
-from tests.crash.histories import FRAMES, LENGTH, LOWEST, TOLD, History, sources
+from tests.crash.changing import RECENT, Changing
+from tests.crash.histories import FRAMES, LENGTH, LOWEST, TOLD, sources
 from tests.crash.killing import written as files_written
 from tests.crash.kills import of_batch
 from tests.crash.workers import Asked, Command, Worker
 from tests.crash.world import contents_of
 from tests.generators import SECOND
-from tests.oracle import Event
-from tests.walk.feed import write_rows
 from tests.walk.shaped import Shaped, growing, sliding, tumbling, written
 
 WINDOWS: dict[str, Shaped] = {
@@ -34,11 +32,10 @@ ADDED = [
     written("grown", *growing(60, 20, late=("rows", 2), lateness=40 * SECOND)),
 ]
 """Windows that frames of older batches serve."""
-RECENT = 6
 
 
 @dataclass(kw_only=True)
-class Twinned(History):
+class Twinned(Changing):
     """Batches in order, again with the same rows and with others, late, in the place of others, judging
     nothing late; late and quarantined rows replayed; upkeep; all computed anew; and windows that are added.
     """
@@ -50,24 +47,15 @@ class Twinned(History):
         aggregates=tuple(it for it in FRAMES.aggregates if it.name in ("total", "latest")),
         windows=(),
     )
-    away: set[int] = field(default_factory=set)
-    """Rows that have not come yet, or have gone again."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.away = {it.id for it in self.events if self.chosen.random() < 0.1}
-        self.feed()
         self.added = list(ADDED)
         self.apart = self.folder / "twin"
         self.twin = Worker(self.apart)
 
     def text(self) -> str:
         return super().text() + "".join(written(name, *it) for name, it in WINDOWS.items())
-
-    def feed(self) -> None:
-        there = [it for it in self.events if it.id not in self.away]
-        for source in self.pipeline.sources:
-            write_rows(self.home / "data", source.name, there)
 
     def next_asked(self) -> Asked:
         """A batch or something else; before it some rows may have changed, or the spec."""
@@ -108,10 +96,8 @@ class Twinned(History):
             assert not own + missing, "\n".join([f"{asked}: {table}", *own, "instead of", *missing])
 
     def note(self, asked: Asked) -> None:
-        if isinstance(asked, Request):
-            self.done = [it for it in self.done if not asked.batch.covers(it)]
-            self.done.append(asked.batch)
-        elif asked.name == "run":
+        super().note(asked)
+        if isinstance(asked, Command) and asked.name == "run":
             self.done = self._last_in_a_row()
 
     def end(self) -> None:
@@ -146,43 +132,6 @@ class Twinned(History):
         """The newest two batches as they are cut by length."""
         end = max(it.end_us for it in self.done)
         return [Interval(end - 2 * LENGTH, end - LENGTH), Interval(end - LENGTH, end)]
-
-    def _in_the_place_of_others(self) -> Asked:
-        """Two that follow one another, and what was left out between them."""
-        ordered = sorted(self.done)
-        pairs = [Interval(one.start_us, other.end_us) for one, other in pairwise(ordered)]
-        short = [it for it in pairs[-RECENT:] if it.end_us - it.start_us <= 4 * LENGTH]
-        if not short:
-            return self._again()
-        whole = self.chosen.choice(short)
-        self.skipped = [it for it in self.skipped if not whole.covers(it)]
-        return Request(batch=whole, replace=True, ignore_lateness=self.chosen.random() < 0.2)
-
-    def _again(self) -> Asked:
-        """With the same rows, or with others."""
-        batch = self.chosen.choice(self.done[-RECENT:])
-        if self.chosen.random() < 0.6:
-            self._change_rows(batch)
-        return Request(batch=batch, ignore_lateness=self.chosen.random() < 0.25)
-
-    def _left_out(self) -> Asked:
-        return Request(batch=self.skipped.pop() if self.skipped else self.following())
-
-    def _change_rows(self, batch: Interval) -> None:
-        """Some rows of a batch that has run have other numbers or times now, some go, and some come."""
-        mine = [it for it in self.events if batch.start_us <= (it.arrival_us or 0) < batch.end_us]
-        for event in self.chosen.sample(mine, min(4, len(mine))):
-            what = self.chosen.choice(["number", "time", "presence"])
-            if what == "presence":
-                self.away ^= {event.id}
-            else:
-                self.events[event.id] = self._changed(event, what=what)
-        self.feed()
-
-    def _changed(self, event: Event, *, what: str) -> Event:
-        if what == "number" or event.event_us is None:
-            return replace(event, values={**event.values, "number": self.chosen.randint(-9, 9)})
-        return replace(event, event_us=event.event_us + self.chosen.randint(-20, 20) * SECOND)
 
 
 def without(rows: list[str], others: list[str]) -> list[str]:

@@ -82,9 +82,17 @@ def session(gap: int, longest: int | None = None, *, by: str = "event", **rules:
 
 
 def at_most_three(**rules: object) -> Shaped:
-    of = partial(counted_sessions, gap=10 * SECOND, most=3)
-    rules = {"gap": 10 * SECOND, "touching": "merge", **rules}
-    return 'custom: "tests.windows.bursts:AT_MOST_THREE"', Definition(name="", sessions_of=of, **rules)
+    return _at_most("AT_MOST_THREE", gap=10 * SECOND, most=3, **rules)
+
+
+def pairs(**rules: object) -> Shaped:
+    return _at_most("PAIRS", gap=4 * SECOND, most=2, **rules)
+
+
+def _at_most(name: str, *, gap: int, most: int, **rules: object) -> Shaped:
+    of = partial(counted_sessions, gap=gap, most=most)
+    rules = {"gap": gap, "touching": "merge", **rules}
+    return f'custom: "tests.windows.bursts:{name}"', Definition(name="", sessions_of=of, **rules)
 
 
 def written(name: str, shape: str, definition: Definition) -> str:
