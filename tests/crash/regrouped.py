@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipelines.stages import Request
-from tests.crash.changing import Changing
-from tests.crash.histories import FRAMES
+from tests.crash.changing import RECENT, Changing
+from tests.crash.histories import FRAMES, LENGTH
 from tests.crash.workers import Asked
 from tests.generators import SECOND
 from tests.oracle import Aggregate, Batch, Event
@@ -19,14 +19,19 @@ from tests.oracle.windows import has_reached
 from tests.walk.shaped import Shaped, pairs, session, written
 from tests.walk.stand import comparable, differences
 
+GAP = 8 * SECOND
 WINDOWS: dict[str, Shaped] = {
-    "strict": session(4),
-    "patient": session(4, lateness=15 * SECOND, mode="retracting"),
-    "eager": session(4, early="each batch", lateness=8 * SECOND, mode="discarding"),
-    "short": session(4, 11, lateness=10 * SECOND),
+    "strict": session(8),
+    "patient": session(8, lateness=15 * SECOND, mode="retracting"),
+    "eager": session(8, early="each batch", lateness=8 * SECOND, mode="discarding"),
+    "short": session(8, 23, lateness=10 * SECOND),
     "pairs": pairs(lateness=10 * SECOND, mode="retracting"),
 }
 IN_ORDER, CHAINED = {"short"}, {"short", "pairs"}
+AWAY = (0, 1, 2, 3, 5, 8, 12, 20, 30)
+"""How many seconds after it happened an event comes."""
+AIMED = 3
+"""So many events of a batch happen at the bounds of sessions that stand."""
 Place = tuple[str, str]
 """A definition and a key."""
 Said = tuple[Place, Session]
@@ -41,7 +46,7 @@ class Regrouped(Changing):
     name = "regrouped"
     pipeline = replace(
         FRAMES,
-        sources=tuple(replace(it, event_id=None, within=None) for it in FRAMES.sources),
+        sources=tuple(replace(it, event_id=None, within=None, max_disorder=0) for it in FRAMES.sources),
         aggregates=(Aggregate(name="total", op="sum", of="number"),),
         windows=(),
     )
@@ -66,6 +71,7 @@ class Regrouped(Changing):
 
     def next_asked(self) -> Asked:
         """A batch; before it some rows may have changed."""
+        self._aim(self.number)
         if self.done and self.chosen.random() < 0.15:
             self.skipped.append(self.following())
         others = ((0.15, self._in_the_place_of_others), (0.4, self._again), (0.2, self._left_out))
@@ -93,6 +99,35 @@ class Regrouped(Changing):
                 told.append((place, one))
         same_rows("windows", stands, [self._row(*it, value="total") for it in told])
         self.told = told
+
+    def _event(self, number: int) -> Event:
+        event = super()._event(number)
+        happened = event.event_us and (event.arrival_us or 0) - self.chosen.choice(AWAY) * SECOND
+        return replace(event, event_us=happened)
+
+    def _aim(self, number: int) -> None:
+        """Let some events of the batch with this number meet sessions, or just not."""
+        mine = [it for it in self.events if (it.arrival_us or 0) // LENGTH == number]
+        for event in self.chosen.sample(mine, min(AIMED, len(mine))):
+            self.events[event.id] = self._changed(event, what="time")
+        self.feed()
+
+    def _changed(self, event: Event, *, what: str) -> Event:
+        if what != "time" or event.event_us is None:
+            return super()._changed(event, what=what)
+        stand, beside = [], []
+        for (name, key), mine in self.kept.items():
+            spans = [mine.bounds_of(it) for it in mine.sessions if event.key == (key,)]
+            stand += spans
+            # Whole ones stand beside each other seldom, and much can go wrong with them.
+            others = spans if name not in CHAINED else []
+            beside += [it for it in others if any(it != other and overlap(it, other) for other in others)]
+        if not stand:
+            return event
+        near = beside if beside and self.chosen.random() < 0.8 else stand
+        start, end = self.chosen.choice(sorted(near)[-RECENT:])
+        at = self.chosen.choice([start - GAP, end]) + self.chosen.randint(-2, 2) * SECOND
+        return replace(event, event_us=min(at, event.arrival_us or at))
 
     def _run(self, asked: Request, *, bounds: Bounds) -> None:
         covered = [it for it in self.done if asked.batch.covers(it)] if asked.replace else []
@@ -161,6 +196,10 @@ def held(event: Event) -> Held:
     number = event.values["number"]
     assert event.event_us is not None and isinstance(number, int)
     return Held(event.event_us, event.id, number)
+
+
+def overlap(one: Bounds, other: Bounds) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
 def shares(one: Session, other: Session) -> bool:

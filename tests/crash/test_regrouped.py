@@ -14,7 +14,7 @@ from tests.crash.regrouped import Regrouped
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [64, 68])
 def test_sessions_are_those_of_plain_loops_whatever_order_batches_come_in(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:

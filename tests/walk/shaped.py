@@ -86,7 +86,7 @@ def at_most_three(**rules: object) -> Shaped:
 
 
 def pairs(**rules: object) -> Shaped:
-    return _at_most("PAIRS", gap=4 * SECOND, most=2, **rules)
+    return _at_most("PAIRS", gap=8 * SECOND, most=2, **rules)
 
 
 def _at_most(name: str, *, gap: int, most: int, **rules: object) -> Shaped:

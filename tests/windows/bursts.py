@@ -59,7 +59,7 @@ def apart(gap_us: int) -> Burst:
 
 BOUNDED = bounded(10 * SECOND, 25 * SECOND)
 AT_MOST_THREE = at_most(3, 10 * SECOND)
-PAIRS = at_most(2, 4 * SECOND)
+PAIRS = at_most(2, 8 * SECOND)
 AT_MOST_TWO = at_most(2, 10 * MINUTE)
 APART = apart(10 * MINUTE)
 LOSING = type("Losing", (), {"assign": lambda self, event: [], "merge": lambda self, held: []})()
