@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from pyspark.errors import AnalysisException, IllegalArgumentException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import AnalysisException, IllegalArgumentException, SparkRuntimeException
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import (
     ArrayType,
     CharType,
@@ -36,6 +36,12 @@ UNREADABLE = "_unreadable"
 TEXT_FORMATS = ("csv", "json")
 FILE_FORMATS = (*TEXT_FORMATS, "parquet", "orc", "text", "avro")
 """Formats that Spark reads from several paths at once."""
+NO_FILE = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+"""What Spark says of a path at which there is nothing, and of a folder in which there is no file."""
+
+
+class UnlikeFolders(ValueError):
+    """A glob finds folders that each have folders of columns: which of them begin the table nobody tells."""
 
 
 def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Path) -> DataFrame:
@@ -116,18 +122,22 @@ def _exists(path: str) -> bool:
 
 
 def _only_spark_tells(path: str) -> bool:
-    """Whether a path is remote, or has braces or a doubled star in it, which Python takes otherwise."""
-    return is_uri(path) or "{" in path or "**" in path
+    """Whether a path is remote, or has something in it that Python takes otherwise: braces, a doubled star, a
+    backslash, or a class of letters that are not meant.
+    """
+    return is_uri(path) or any(mark in path for mark in ("{", "**", "\\", "[^"))
 
 
-def _holds_a_file(path: Path) -> bool:
+def _holds_a_file(path: Path, within: tuple[Path, ...] = ()) -> bool:
     """Whether there is one that Spark would read, be it in a folder below. A table of Delta's needs none."""
     if not path.is_dir():
         return path.is_file() and not _is_hidden(path.name)
     if (path / "_delta_log").is_dir():
         return True
-    below = (it.relative_to(path).parts for it in path.rglob("*") if it.is_file())
-    return any(not any(map(_is_hidden, parts)) for parts in below)
+    # A link may lead back to where it lies.
+    folder = path.resolve()
+    below = path.iterdir() if folder not in within else ()
+    return any(_holds_a_file(it, (*within, folder)) for it in below if not _is_hidden(it.name))
 
 
 def _is_hidden(name: str) -> bool:
@@ -231,7 +241,7 @@ def _finds(spark: SparkSession, source: Source, *, path: str) -> bool:
 
 def _is_missing(refused: CorrectTheSpec) -> bool:
     cause = refused.__cause__
-    return isinstance(cause, AnalysisException) and cause.getCondition() == "PATH_NOT_FOUND"
+    return isinstance(cause, AnalysisException) and cause.getCondition() in NO_FILE
 
 
 def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> DataFrame:
@@ -245,17 +255,28 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
             reader = reader.option("columnPruning", "false")
         reader = reader.schema(declared)
     try:
-        if len(paths) > 1 and source.format not in FILE_FORMATS:
-            rows = reduce(_both, [reader.load(path) for path in paths])
-        else:
-            rows = reader.load(list(paths)) if paths else reader.load()
+        rows = _rows_at(reader, paths, at_once=source.format in FILE_FORMATS)
         found = rows.columns
-    except (AnalysisException, IllegalArgumentException) as error:
+    except (AnalysisException, IllegalArgumentException, UnlikeFolders) as error:
         problem = f"cannot be read as {source.format}: {str(error).strip().splitlines()[0]}"
         raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
     # Names of folders become columns that nobody declared.
     more = [] if declared is None else [name for name in found if name not in declared.names]
     return rows.drop(*more) if more else rows
+
+
+def _rows_at(reader: DataFrameReader, paths: tuple[str, ...], *, at_once: bool) -> DataFrame:
+    """The rows at the paths, of which each may have folders of columns of its own."""
+    is_one = len(paths) <= 1
+    try:
+        if at_once or is_one:
+            return reader.load(list(paths)) if paths else reader.load()
+    except SparkRuntimeException as error:
+        if error.getCondition() != "CONFLICTING_DIRECTORY_STRUCTURES":
+            raise
+        if is_one:
+            raise UnlikeFolders(str(error)) from error
+    return reduce(_both, [reader.load(path) for path in paths])
 
 
 def _both(one: DataFrame, other: DataFrame) -> DataFrame:

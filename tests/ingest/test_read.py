@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.errors import CorrectTheSpec
-from pipelines.ingest.read import any_path, local_bytes, read_rows, schema_of
+from pipelines.ingest.read import any_path, is_there, local_bytes, read_rows, schema_of
 from pipelines.intervals import Interval
 from pipelines.spec import Source
 
@@ -78,14 +78,30 @@ def test_a_doubled_star_is_left_to_spark(tmp_path: Path) -> None:
     assert local_bytes(source("data/**.parquet"), batch=THREE_DAYS, home=tmp_path, most=100) is None
 
 
-@pytest.mark.parametrize("path", ["s3a://lake/{from:%Y}/*", "data/{a,b}/{from:%Y}"])
+def test_folders_that_are_links_are_looked_into(tmp_path: Path) -> None:
+    lay(tmp_path, "day=2024-01-01/a.parquet", "../archive/hour=1/a.parquet", "day=2024-01-02/_SUCCESS")
+    day = tmp_path / "data" / "day=2024-01-02"
+    (day / "again").symlink_to(day)
+    assert not is_there(str(day))
+    (day / "hour=1").symlink_to(tmp_path / "archive" / "hour=1")
+    assert is_there(str(day))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["s3a://lake/{from:%Y}/*", "data/{a,b}/{from:%Y}", "data/{from:%Y}/[^_]*", "data/{from:%Y}/\\[a]*"],
+)
 def test_what_only_spark_can_list_is_left_to_it(tmp_path: Path, path: str) -> None:
     assert any_path(source(path), tmp_path).endswith(path.replace("{from:%Y}", "[0-9]" * 4))
 
 
-def test_remote_days_without_files_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("there", [(), ("day=2024-01-02/_SUCCESS",)], ids=["no folder", "an empty one"])
+def test_remote_days_without_files_are_left_out(
+    spark: SparkSession, tmp_path: Path, there: tuple[str, ...]
+) -> None:
     for day in ("01", "03"):
         spark.range(2).write.parquet(str(tmp_path / "data" / f"day=2024-01-{day}"))
+    lay(tmp_path, *there)
     remote = source(f"{tmp_path.as_uri()}/{DAILY}")
     day_us, first_us = 86_400_000_000, 1_704_067_200_000_000  # 2024-01-01
     rows = {
@@ -110,6 +126,18 @@ def test_a_day_whose_folder_has_no_file_has_no_rows(spark: SparkSession, tmp_pat
     second = Interval(FIRST_US + DAY_US, FIRST_US + 2 * DAY_US)
     assert read_rows(spark, source(DAILY), batch=second, home=tmp_path).count() == 0
     assert read_rows(spark, source(DAILY), batch=THREE_DAYS, home=tmp_path).count() == 2
+
+
+def test_days_with_folders_of_columns_are_read_together(spark: SparkSession, tmp_path: Path) -> None:
+    days = [f"2024-01-0{day}/hour={hour}" for day in (1, 2) for hour in (0, 1)]
+    lay(tmp_path, *[f"{day}/a.json" for day in days])
+    for number, day in enumerate(days):
+        (tmp_path / "data" / day / "a.json").write_text(f'{{"number": {number}}}')
+    of_days = replace(source("data/{from:%Y-%m-%d}"), format="json")
+    rows = read_rows(spark, of_days, batch=THREE_DAYS, home=tmp_path).collect()
+    assert sorted((row["number"], row["hour"]) for row in rows) == [(0, 0), (1, 1), (2, 0), (3, 1)]
+    with pytest.raises(CorrectTheSpec, match="CONFLICTING_DIRECTORY_STRUCTURES"):
+        read_rows(spark, replace(of_days, path="data/*"), batch=THREE_DAYS, home=tmp_path)
 
 
 def test_tables_of_several_days_are_read_together(spark: SparkSession, tmp_path: Path) -> None:
