@@ -6,6 +6,7 @@ A spec that cannot be run is an import error of the DAG file, with every problem
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -36,6 +37,9 @@ def windowed_dag(
     spec says. Raises `CorrectTheSpec`.
     """
     pipeline = load(beside_caller(spec))
+    if "catchup" in dag_kwargs and pipeline.schedule is not None:
+        schedule = replace(pipeline.schedule, catchup=bool(dag_kwargs["catchup"]))
+        pipeline = replace(pipeline, schedule=schedule)
     params = {**batch_params(), **_mapping(dag_kwargs.pop("params", None))}
     defaults = {**stage_defaults(), **_mapping(dag_kwargs.pop("default_args", None))}
     others = frozenset(params) - set(FIELDS)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from pipelines.errors import CorrectTheCall
-from pipelines.intervals import LATEST_US, Interval, show_instant
+from pipelines.intervals import LATEST_US, Interval, floor_to, show_instant
 from pipelines.spec.model import Pipeline
 
 Status = Literal["running", "published", "stopped", "failed", "abandoned"]
@@ -134,7 +134,12 @@ def next_batch(rows: Iterable[LedgerRow], pipeline: Pipeline) -> Interval:
 
 
 def _batch_at(start_us: int, pipeline: Pipeline) -> Interval:
-    end_us = start_us + pipeline.batch_us
+    """The batch from there on. With a schedule it leads to the next point of its grid, as the DAG's timetable
+    has it: the batches that Airflow makes would overlap any other.
+    """
+    length_us, schedule = pipeline.batch_us, pipeline.schedule
+    of_grid_us = start_us if schedule is None else schedule.start_us
+    end_us = floor_to(start_us, length_us, offset_us=of_grid_us % length_us) + length_us
     if end_us > LATEST_US:
         raise CorrectTheCall(
             f"there is no next batch: it would begin at {show_instant(start_us)} and end after the year "

@@ -106,6 +106,13 @@ def test_a_schedule_is_one_batch_after_the_other_from_its_start(spec: Path, catc
     assert dag.catchup is catchup
 
 
+@pytest.mark.parametrize("catchup", [True, False])
+def test_the_dag_file_may_say_whether_it_catches_up(spec: Path, catchup: bool) -> None:
+    other = f"schedule: {{start: 2013-01-01, catchup: {str(not catchup).lower()}}}\n"
+    dag = windowed_dag(write(spec, other), catchup=catchup)
+    assert (dag.catchup, dag.start_date is not None) == (catchup, catchup)
+
+
 @pytest.mark.parametrize("until", [None, datetime(2013, 6, 1, tzinfo=UTC), pendulum.datetime(2013, 6, 1)])
 def test_a_run_by_hand_has_its_tasks_also_before_the_schedule_begins_and_after_it_ends(
     until: datetime | None, spec: Path

@@ -133,7 +133,13 @@ def test_the_next_batch_is(case: str):
 def test_the_first_batch_begins_where_the_schedule_starts():
     scheduled = replace(PIPELINE, schedule=Schedule(start_us=-5 * HOUR))
     assert next_batch([], scheduled) == hours(-5, -3)
-    assert next_batch([row(0, 2)], scheduled) == hours(2, 4)
+    assert next_batch([row(-5, -3)], scheduled) == hours(-3, -1)
+
+
+@pytest.mark.parametrize(("last", "following"), [((0, 2), (2, 3)), ((-1, 1), (1, 3)), ((1, 8), (8, 9))])
+def test_with_a_schedule_the_next_batch_leads_to_its_grid(last: tuple[int, int], following: tuple[int, int]):
+    scheduled = replace(PIPELINE, schedule=Schedule(start_us=-5 * HOUR))
+    assert next_batch([row(*last)], scheduled) == hours(*following)
 
 
 def test_without_a_schedule_the_first_batch_has_to_be_named():
