@@ -6,13 +6,13 @@ A command is imported when it is asked for, so that none pays for what another n
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pipelines.cli.arguments import Arguments, read_arguments
+from pipelines.cli.output import leave_nothing, output_of
 from pipelines.cli.told import told
 from pipelines.errors import SashError
 from pipelines.spec import hide, load, secrets_of
@@ -24,11 +24,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments: Arguments | None = None
     try:
         arguments = read_arguments(words)
-        _run(arguments)
-        sys.stdout.flush()
+        with output_of(arguments.command):
+            _run(arguments)
+            sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough, like `head`; leave nothing to be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough, like `head`.
+        leave_nothing(sys.stdout)
     except KeyboardInterrupt as error:
         _tell(told(error) if str(error) else "interrupted", words, arguments=arguments)
         return SashError.exit_code

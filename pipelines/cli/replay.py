@@ -5,13 +5,14 @@ Cut off in the middle and said again it goes on, first with the batch that it wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import interval_of
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import carry_out
 from pipelines.cli.session import session_of
+from pipelines.errors import WaitForTheBatch
 from pipelines.ingest.events import HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE, IS_UNREADABLE
 from pipelines.intervals import Interval, show_instant
 from pipelines.spec import Pipeline
@@ -53,8 +54,9 @@ def replayed(
         is_kept = kept_us is None or batch.end_us > kept_us
         return is_kept and (inside is None or inside.covers(batch))
 
-    wanted = {batch: rows for batch, rows in found.items() if may_run(batch)}
     left = [batch for batch in _left(pipeline, store, what=what) if may_run(batch)]
+    wanted = {batch: rows for batch, rows in found.items() if may_run(batch)}
+    _leave_to_others(wanted, left, pending=unfinished(read_ledger(store, pipeline.name)), table=table)
     if beyond and kept_us is not None:
         say(f"left out: {len(beyond):,} older than what `retention` keeps, from {show_instant(kept_us)} on")
     if not wanted and not left:
@@ -75,6 +77,22 @@ def replayed(
     # Those that count more come before the others, whose rows tell of them whenever the replay is cut off.
     batches = dict.fromkeys([*left, *more, *sorted(wanted)])
     return [Request(batch=batch, ignore_lateness=what == "late", replays=what) for batch in batches]
+
+
+def _leave_to_others(
+    wanted: dict[Interval, int], left: Sequence[Interval], *, pending: LedgerRow | None, table: str
+) -> None:
+    """Take out the unfinished batch that no such replay left: it runs for the first time, or as somebody else
+    has asked. Raises `WaitForTheBatch` where no other is wanted.
+    """
+    if pending is None or pending.batch in left or pending.batch not in wanted:
+        return
+    del wanted[pending.batch]
+    if not wanted:
+        raise WaitForTheBatch(
+            f"batch {pending.batch}, which alone has rows in {table}, is unfinished (its status is "
+            f"{pending.status}). Run that one again, or wait until it is done; then say this again"
+        )
 
 
 def _say(line: str) -> None:

@@ -79,7 +79,8 @@ def finalise_batch(work: Work) -> Counts:
         if work.site.suite.at("panes"):
             rows = rows.persist()
             kept.append(rows)
-        pass_stage(work, "panes", candidates=rows.where("kind = 'insert'"))
+        inserts = rows.where("kind = 'insert'")
+        pass_stage(work, "panes", candidates=inserts, may_be_none=work.has_run_alike)
         return _write(work, rows)
     finally:
         # The last first: whatever is kept and made of another would be planned anew without it.
@@ -138,7 +139,7 @@ def _of_run(work: Work, rows: DataFrame) -> DataFrame:
 
 def _write_none(work: Work) -> Counts:
     none = work.tables.read("panes").where(NONE)
-    pass_stage(work, "panes", candidates=none)
+    pass_stage(work, "panes", candidates=none, may_be_none=work.has_run_alike)
     # Lest an attempt that was taken over writes some once they have been looked for.
     small.say_written(work.tables, "panes", fence=work.run.fence("panes").of_older())
     if are_any(work.tables, "panes", where=_of_this(work)):

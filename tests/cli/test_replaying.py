@@ -56,6 +56,9 @@ def test_a_replay_lets_alone_what_somebody_else_is_at(place: Place, spark: Spark
     accumulate(place, spark, Request(batch=days(2, 3)))
     said = place.sash("replay", "quarantine")
     assert said.code == 4 and "2024-01-03 00:00) is unfinished (its status is running)" in said.err
+    # Also where that one has such rows, and no other.
+    said = place.sash("replay", "late")
+    assert said.code == 4 and "2024-01-03 00:00), which alone has rows in late_events" in said.err
     assert place.sash("run", *SECOND).code == 0
     assert place.sash("replay", "quarantine").code == 0
     assert [it.quarantined for it in standing(read_ledger(place.store, "rides"))] == [0, 0]

@@ -1,0 +1,53 @@
+"""The standard output of commands that write tables: they go on where nobody reads it any more."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TextIO, cast
+
+WRITING = ("abandon", "maintain", "replay", "run", "stage")
+"""The commands that go on. `follow` has done its batch before it tells of it, and ends."""
+
+
+class Unheard:
+    """An output whose reader may go away, like `head`; what is said from then on is said to nobody."""
+
+    def __init__(self, output: TextIO) -> None:
+        self._output = output
+
+    def write(self, text: str) -> int:
+        try:
+            written = self._output.write(text)
+            # At once, so that nobody else comes upon the pipe that is broken.
+            self._output.flush()
+        except BrokenPipeError:
+            leave_nothing(self._output)
+            return len(text)
+        return written
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._output, name)
+
+
+@contextmanager
+def output_of(command: str) -> Iterator[None]:
+    """Let the command write to the standard output of the process, which may be closed."""
+    if sys.stdout is None:
+        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+            yield
+    elif command in WRITING:
+        with redirect_stdout(cast("TextIO", Unheard(sys.stdout))):
+            yield
+    else:
+        yield
+
+
+def leave_nothing(output: TextIO) -> None:
+    """Leave nothing of it to be written at exit, where nobody reads."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, output.fileno())
+    os.close(nowhere)

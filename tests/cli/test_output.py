@@ -1,0 +1,36 @@
+"""Where nobody reads the output any more, or there is none: what writes tables goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+COUNTS = """
+import sys, time
+from pipelines.cli.output import output_of
+with output_of('{command}'):
+    for number in range(5):
+        print(number, flush=True)
+        time.sleep(0.1)
+print('counted to', number, file=sys.stderr)
+"""
+
+
+def called(command: str, *, shell: str) -> subprocess.CompletedProcess[str]:
+    line = f'set -o pipefail; "{sys.executable}" -c "$1" {shell}'
+    words = ["bash", "-c", line, "-", COUNTS.format(command=command)]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("command", ["run", "stage", "replay"])
+@pytest.mark.parametrize("shell", ["| head -1", ">&-"])
+def test_what_writes_goes_on(command: str, shell: str):
+    done = called(command, shell=shell)
+    assert (done.returncode, done.stderr) == (0, "counted to 4\n")
+
+
+def test_what_only_tells_ends():
+    done = called("show", shell="| head -1")
+    assert done.stdout == "0\n" and "counted" not in done.stderr and "BrokenPipeError" in done.stderr
