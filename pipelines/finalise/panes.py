@@ -107,7 +107,10 @@ def _told(
     same = (*pipeline.key, *RESULT_BOUNDS, "timing")
     index = F.coalesce(_next_index(pipeline), F.lit(0)).cast("int").alias("pane_index")
     inserted = _inserted(pipeline, with_news=with_news)
-    if not publication.restated and all(it.panes.mode != "retracting" for it in pipeline.windows):
+    may_retract = any(it.panes.mode == "retracting" for it in pipeline.windows) or (
+        with_news and any(it.panes.mode == "discarding" for it in pipeline.windows)
+    )
+    if not publication.restated and not may_retract:
         # One row each: columns, which Spark compiles, cost a third less than arrays of rows.
         return published.select(*same, index, *inserted, F.lit("insert").alias("kind"))
     rows = F.explode(_rows(pipeline, publication, inserted=inserted)).alias("_row")
@@ -118,7 +121,7 @@ def _inserted(pipeline: Pipeline, *, with_news: bool) -> list[Column]:
     """What an insert says: the whole value, or only the news."""
     if not with_news:
         return [F.col(name) for name in _said(pipeline)]
-    is_news = is_published() & _is_of(pipeline, "discarding")
+    is_news = is_published() & _is_of(pipeline, "discarding") & ~_does_not_add_up(pipeline)
     return [
         F.when(is_news, F.col(f"_news.{name}")).otherwise(F.col(name)).alias(name) for name in _said(pipeline)
     ]
@@ -129,10 +132,18 @@ def _rows(pipeline: Pipeline, publication: Publication, *, inserted: Sequence[Co
     insert = F.struct(*inserted, F.lit("insert").alias("kind"))
     before = [F.col(f"_last.{name}").alias(name) for name in _said(pipeline)]
     retract = F.struct(*before, F.lit("retract").alias("kind"))
-    retracts = F.lit(publication.restated) | _is_of(pipeline, "retracting")
+    retracts = F.lit(publication.restated) | _is_of(pipeline, "retracting") | _does_not_add_up(pipeline)
     return F.array_compact(
         F.array(F.when(is_published() & retracts, retract), F.when(F.col("event_count") > 0, insert))
     )
+
+
+def _does_not_add_up(pipeline: Pipeline) -> Column:
+    """Whether what was published of a discarding window is not the whole together with its news: a
+    restatement took as many rows from it as waited, so that its value stayed and nothing was told.
+    """
+    both = F.col("_last.event_count") + F.col("_news.event_count")
+    return _is_of(pipeline, "discarding") & F.coalesce(both != F.col("event_count"), F.lit(False))
 
 
 def _said(pipeline: Pipeline) -> list[str]:

@@ -34,7 +34,16 @@ from pipelines.ingest import (
 from pipelines.ingest.watermark import Seen
 from pipelines.spec import Source
 from pipelines.stages.gates import event_rules
-from pipelines.stages.keeping import lane, leave, put, shut_out_older, write_ids, write_late, write_quarantine
+from pipelines.stages.keeping import (
+    lane,
+    leave,
+    note_other_losses,
+    put,
+    shut_out_older,
+    write_ids,
+    write_late,
+    write_quarantine,
+)
 from pipelines.stages.site import Work
 from pipelines.stages.sourcing import source_events
 from pipelines.stages.watermarks import write_progress
@@ -58,6 +67,7 @@ def accumulate_source(work: Work, source: Source) -> Counts:
         counts = _accumulate(work, source, events=events, rules=rules)
         write_ids(work, source, events=events)
         counts["late_rows"] = write_late(work, source, events=events, losing=counts["losing"])
+        note_other_losses(work, source)
         write_quarantine(work, source, events=events, counts=counts)
     finally:
         events.unpersist()

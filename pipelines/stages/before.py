@@ -21,9 +21,14 @@ from pipelines.store.sql import is_batch, is_inside
 
 def stood_before(work: Work, table: str) -> DataFrame | None:
     """The table's rows before the run; `None` where nobody wrote down its version."""
-    first = first_of(work.tables, work.batch, revision=work.run.revision)
-    version = None if first is None else first.counts.get(table)
+    version = version_before(work, table)
     return None if version is None else work.tables.read(table, version=version)
+
+
+def version_before(work: Work, table: str) -> int | None:
+    """The version that a table had before the run; `None` where nobody wrote it down."""
+    first = first_of(work.tables, work.batch, revision=work.run.revision)
+    return None if first is None else first.counts.get(table)
 
 
 def without_cut_off(work: Work, partials: DataFrame, *, table: str, bounds: Sequence[str]) -> DataFrame:

@@ -12,10 +12,12 @@ from pipelines.errors import RunAgain
 from pipelines.ingest import counted_ids, late_events, not_yet_quarantined, quarantined_rows
 from pipelines.ingest.fate import as_read
 from pipelines.spec import Source, shares_files
+from pipelines.stages.before import version_before
 from pipelines.stages.site import Work
 from pipelines.store import small
-from pipelines.store.asked import are_any
+from pipelines.store.asked import are_any, missed_in
 from pipelines.store.ledger import still_mine
+from pipelines.store.progress import Done, note
 from pipelines.store.reader import rows_by_batch
 from pipelines.store.sql import NONE, is_batch, is_inside, on_days_of, text
 from pipelines.store.writes import append, replace
@@ -39,6 +41,18 @@ def write_late(work: Work, source: Source, *, events: DataFrame, losing: int) ->
     judged = lost.withColumn("watermark", F.timestamp_micros(F.lit(watermark_us).cast("bigint")))
     put(work, source, table="late_events", rows=judged.observe(counting, F.count(F.lit(1)).alias("rows")))
     return int(counting.get["rows"])
+
+
+def note_other_losses(work: Work, source: Source) -> None:
+    """Let the batch count as changed where windows lose more or less of it than when it ran before: how late
+    events may be has changed, or others are judged. Its states can be the same, for another window held them.
+    """
+    version = None if work.run.opening.before is None else version_before(work, "late_events")
+    if version is None:
+        return
+    before, now = (missed_in(work.tables, where=lane(work, source), version=it) for it in (version, None))
+    if before != now:
+        note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={"changed": 1}))
 
 
 def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: Counts) -> None:

@@ -39,6 +39,17 @@ def counts_in(store: Folder, table: str, *, column: str, where: str) -> dict[str
     return {row["value"]: row["rows"] for row in ask(store.root, (table,), sql=sql).to_pylist()}
 
 
+def missed_in(store: Folder, *, where: str, version: int | None = None) -> dict[str, int]:
+    """How many windows of each definition late events missed, of those of which a predicate is true, or was
+    at a version.
+    """
+    sql = (
+        f"SELECT window, CAST(sum(missed) AS BIGINT) AS missed FROM late_events WHERE {where} GROUP BY window"
+    )
+    found = ask(store.root, ("late_events",), sql=sql, version=version)
+    return {row["window"]: row["missed"] for row in found.to_pylist()}
+
+
 def day_of(instant: str) -> str:
     """The day that a column of instants falls on, as SQL: without an instant, or before the first that can be
     written, the first there is.

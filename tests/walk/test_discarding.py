@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
-from tests.walk.test_sessions import SECOND, SPEC, site_of
+from tests.walk.test_sessions import SECOND, SPEC, site_of, write_clicks
 
 EARLY = "panes: {early: each batch, mode: discarding}"
 WINDOWS = f"""windows:
@@ -46,3 +46,23 @@ def test_what_a_window_missed_and_what_it_did_not_tell_is_in_a_later_pane(
     for row in sorted(panes, key=lambda it: it["batch_start"]):
         told.setdefault((row["window"], int(row["window_start"].timestamp())), []).append(row["total"])
     assert told == {("brief", 0): [1, 12], ("brief", 50): [18], ("long", 0): [3, 28]}
+
+
+@pytest.mark.slow
+def test_a_restatement_takes_as_many_rows_as_wait_and_later_panes_add_up(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    windows = "windows: {long: {tumbling: 1000 s, panes: {early: {rows: 3}, mode: discarding}}}"
+    spec = SPEC.replace(SPEC.splitlines()[-1], windows).replace("sum: number", "sum: 1")
+    told = [("ann", 1, at, at) for at in (10, 20, 30)]
+    others = [("ann", 1, at, at) for at in (110, 210, 220)]
+    site = site_of(spark, tmp_path, [*told, *others], spec=spec)
+    for start in (0, 100, 0, 200):
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+        # Once the second waits, a row less leaves three: nothing is to be told.
+        write_clicks(tmp_path, [*(told if start == 0 else told[:2]), *others])
+    panes = DeltaTable(tmp_path / "store" / "clicks" / "panes").to_pyarrow_table().to_pylist()
+    said = sorted((it["batch_end"].minute, it["kind"], it["total"]) for it in panes)
+    assert said == [(1, "insert", 3), (5, "insert", 5), (5, "retract", 3)]
+    stands = DeltaTable(tmp_path / "store" / "clicks" / "windows").to_pyarrow_table().to_pylist()
+    assert [(it["total"], it["event_count"]) for it in stands] == [(5, 5)]

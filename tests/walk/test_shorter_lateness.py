@@ -11,7 +11,7 @@ from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
 from pipelines.store.upkeep import maintain_table
-from tests.walk.published import rows_of
+from tests.walk.published import in_microseconds, rows_of
 from tests.walk.test_sessions import SECOND, Click, site_of
 
 SPEC = """
@@ -152,3 +152,31 @@ def now_shorter(site: Site, folder: Path, *, lateness: str, of: str) -> Site:
 def run(site: Site, start: int, *, final: bool = False) -> None:
     batch = Interval(start * SECOND, (start + 100) * SECOND)
     list(run_batch(site, Request(batch=batch, final=final)))
+
+
+@pytest.mark.slow
+def test_a_batch_again_under_a_longer_lateness_is_in_the_windows_that_had_dropped_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    windows = "{hour: {tumbling: 10 s}, day: {tumbling: 100 s, allowed_lateness: 1 day}}"
+    #  the second is dropped from [0, 10), and kept in [0, 100): its frame has it either way
+    clicks: list[Click] = [("ann", 1, 5, 0), ("bob", 2, 60, 1), ("ann", 4, 6, 100)]
+    spec = SPEC.partition("windows:")[0] + f"windows: {windows}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    run(site, 0)
+    run(site, 100)
+    lost = tmp_path / "store" / "clicks" / "late_events"
+    assert [(it["window"], it["missed"], it["kept"]) for it in in_microseconds(lost)] == [("hour", 1, 0)]
+    site.declared.path.write_text(spec.replace("10 s}", "10 s, allowed_lateness: 1 day}"))
+    longer = Site(spark, site.store, load(site.declared.path))
+    for _ in ("once", "again"):
+        run(longer, 100)
+    assert in_microseconds(lost) == []
+    stands = {
+        (it["window"], it["total"])
+        for it in rows_of(tmp_path / "store" / "clicks" / "windows")
+        if it["user"] == "ann"
+    }
+    assert stands == {("hour", 5)}
+    revisions = [it["revision"] for it in in_microseconds(tmp_path / "store" / "clicks" / "runs")]
+    assert sorted(revisions) == [0, 0, 1]
