@@ -72,11 +72,11 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
         let_go = _unless_met(lambda: _delete(folder, table, beyond=beyond, rows=rows)) or 0
     _unless_met(lambda: _put_together(folder, table))
     opened = small.open_table(folder, table)
-    # Full: also files that no commit names, which killed writers left. An unfinished batch may need them all.
+    # An unfinished batch may need them all.
     is_quiet = unfinished(read_rows(folder)) is None
-    old = opened.vacuum(retention_hours=WEEK_HOURS, dry_run=False, full=True) if is_quiet else []
+    deleted = (_unless_met(lambda: _delete_files(opened)) or 0) if is_quiet else 0
     opened.create_checkpoint()
-    return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=len(old))
+    return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=deleted)
 
 
 def _delete(folder: Folder, table: str, *, beyond: Beyond, rows: Sequence[LedgerRow]) -> int:
@@ -89,6 +89,13 @@ def _delete(folder: Folder, table: str, *, beyond: Beyond, rows: Sequence[Ledger
         # Somebody gave a batch up, and `frames` is as it was before it said so: left to the next time.
         return 0
     return int(opened.delete(beyond.where).get("num_deleted_rows") or 0)
+
+
+def _delete_files(opened: DeltaTable) -> int:
+    """How many files went: those that no version of the last week needs, and those that killed writers left,
+    which no commit names.
+    """
+    return len(opened.vacuum(retention_hours=WEEK_HOURS, dry_run=False, full=True))
 
 
 def _refuse_emptied(folder: Folder, rows: Sequence[LedgerRow]) -> None:

@@ -138,6 +138,28 @@ def test_a_commit_of_somebody_else_in_between_is_let_be(
     assert (kept.let_go + again.let_go, days(folder), again.after) == (3, [3, 3], 1)
 
 
+def test_files_are_left_to_another_upkeep_that_begins_meanwhile(
+    folder: Folder, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+):
+    mine = stray(folder)
+    maintain_table(folder, "frames", pipeline=pipeline)
+    age(Path(folder.root))
+    vacuum: Callable[..., list[str]] = DeltaTable.vacuum
+
+    def met(opened: DeltaTable, **said: object) -> list[str]:
+        """Just before it somebody else says whose compaction is the newest."""
+        small.open_table(folder, "frames").alter.set_table_properties(
+            {"sash.upkeep": "another"}, raise_if_not_exists=False
+        )
+        return vacuum(opened, **said)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DeltaTable, "vacuum", met)
+        kept = maintain_table(folder, "frames", pipeline=pipeline)
+    again = maintain_table(folder, "frames", pipeline=pipeline)
+    assert (kept.deleted, mine.exists(), days(folder)) == (0, False, [3, 3]) and again.deleted > 0
+
+
 def test_nothing_is_said_to_have_gone_where_nothing_goes(folder: Folder, pipeline: Pipeline):
     spared = replace(pipeline, retention=Retention(frames_us=4 * DAY))
     assert maintain_table(folder, "frames", pipeline=spared).let_go == 0
