@@ -8,7 +8,7 @@ count as touched too, as far back as news can have waited.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
@@ -33,7 +33,7 @@ from pipelines.stages.site import Work
 from pipelines.store.asked import are_any, days_in, first_of
 from pipelines.store.ledger import Run
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, text
-from pipelines.windows import grace_us, grid_of, merges
+from pipelines.windows import cuts_freely, grace_us, grid_of, merges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +65,9 @@ class Group:
 
 def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
     """What holds for all panes of the batch."""
-    takes_late = work.request.ignore_lateness and not work.restates
     concerns = [it for group in groups for it in group.concerns]
-    late, shorter = (concerns, []) if takes_late else ([], concerns)
+    late = [it for it in concerns if _tells_of_closed(work, it)]
+    shorter = [it for it in concerns if it not in late]
     by_event, by_arrival = reached(work)
     return Publication(
         batch_end_us=work.batch.end_us,
@@ -82,6 +82,14 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
         taking_late={it.window.name: it.closed_before_us for it in late if it.closed_before_us is not None},
         counted=tuple(it.window.name for group in groups if group.with_news for it in group.concerns),
     )
+
+
+def _tells_of_closed(work: Work, concern: Concern) -> bool:
+    """Whether windows that had closed may be published by a batch in its turn: lateness is ignored, or a part
+    of an open one is cut off that ended long ago.
+    """
+    is_cut = cuts_freely(concern.window.shape) and concern.cut_short_us is None
+    return (work.request.ignore_lateness or is_cut) and not work.restates
 
 
 def groups_of(work: Work) -> list[Group]:
@@ -226,7 +234,9 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
     """Windows that grow together."""
     meets, opened = touched_by(work, whose), _may_end(concerns)
     near = standing_near(work, [it.window for it in concerns], whose=whose, opened=opened)
-    which = f"{_of_windows(concerns)} AND {opened} AND ({due_or_near(concerns, near)})"
+    cut = [it for it in concerns if _tells_of_closed(work, it)]
+    may_tell = f"({opened} OR ({_of_windows(cut)} AND ({near})))" if cut else opened
+    which = f"{_of_windows(concerns)} AND {may_tell} AND ({due_or_near(concerns, near)})"
     touched = None
     if _are_any_but_due(work, concerns, which=which):
         of_batch = work.tables.read("partial_sessions").where(whose)
@@ -235,7 +245,7 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
         work.tables.read("sessions").where(which),
         touched,
         pipeline=work.pipeline,
-        concerns=concerns,
+        concerns=[replace(it, open_after_us=None) if it in cut else it for it in concerns],
     )
     reach = f"{_of_windows(concerns)} AND (({meets}) OR ({overlapping(work, sessions=which)}))"
     if work.restates:

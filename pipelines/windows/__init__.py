@@ -17,7 +17,7 @@ from pipelines.windows.lateness import (
     windows_kept,
     windows_missed,
 )
-from pipelines.windows.merging import is_bounded, keeps_apart, merges, session_windows
+from pipelines.windows.merging import cuts_freely, is_bounded, keeps_apart, merges, session_windows
 from pipelines.windows.sessions import (
     ISLAND,
     ISLAND_END,
@@ -42,6 +42,7 @@ __all__ = [
     "closed_over",
     "closes_us",
     "covered_by",
+    "cuts_freely",
     "grace_us",
     "grid_of",
     "grids_of",

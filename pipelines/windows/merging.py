@@ -37,6 +37,13 @@ def is_bounded(shape: Shape) -> bool:
     return isinstance(shape, Session) and shape.max_us is not None
 
 
+def cuts_freely(shape: Shape) -> bool:
+    """Whether what comes may cut an open window anew so that a part of it ends before: a function may, a
+    greatest length leaves what is before an event as it was.
+    """
+    return keeps_apart(shape) and not is_bounded(shape)
+
+
 def session_windows(pipeline: Pipeline) -> tuple[Window, ...]:
     """The window definitions of a pipeline that grow together."""
     return tuple(window for window in pipeline.windows if merges(window.shape))

@@ -223,6 +223,33 @@ def test_a_restatement_leaves_what_waits_beside_a_published_session(
     assert panes(tmp_path / "store") == {**before, 100: corrected}
 
 
+@pytest.mark.slow
+def test_what_is_cut_off_an_open_session_is_published_though_it_ended_long_ago(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #  at most two: 42 and 49 are open at 55; once another 49 is there, 42 is alone, and has closed at 50
+    clicks = [
+        ("ann", 1, 42, 0),
+        ("ann", 2, 49, 0),
+        ("bob", 8, 55, 0),
+        ("ann", 4, 49, 100),
+        ("bob", 16, 70, 100),
+    ]
+    window = 'custom: "tests.windows.bursts:PAIRS"'
+    site = site_of(
+        spark, tmp_path, clicks, spec=SPEC.replace("session: 10 s, allowed_lateness: 60 s", window)
+    )
+    for start in (0, 100):
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+    assert panes(tmp_path / "store") == {
+        200: [
+            ("ann", 42, 50, 1, "insert", "LATE", 0),
+            ("ann", 49, 57, 6, "insert", "ON_TIME", 0),
+            ("bob", 55, 63, 8, "insert", "ON_TIME", 0),
+        ],
+    }
+
+
 def test_data_that_was_put_back_leaves_no_session_of_what_was_tried_between(
     spark: SparkSession, tmp_path: Path
 ) -> None:
