@@ -8,7 +8,12 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from pipelines.errors import LookAtTheData
+from pipelines.intervals import Interval
+from pipelines.stages import Request, run_batch
 from tests.crash.world import CHANGED, FIRST, SECOND_BATCH, World
+from tests.walk.published import in_microseconds
+from tests.walk.test_sessions import CLICKS, SECOND, SPEC, site_of
 
 TABLES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
 
@@ -32,3 +37,26 @@ def test_no_file_is_written_for_what_stands_already(spark: SparkSession, tmp_pat
     world.run(spark, FIRST)
     assert files(world) != stood
     assert world.contents() != contents
+
+
+@pytest.mark.slow
+def test_what_is_expected_of_a_number_of_panes_is_not_asked_where_none_changes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rules = tmp_path / "expectations" / "all.yml"
+    rules.parent.mkdir()
+    rules.write_text("panes:\n  - expect_table_row_count_to_be_between: {min_value: 1}\n")
+    site = site_of(spark, tmp_path, CLICKS, spec=f"expectations: expectations/all.yml{SPEC}")
+    for start in (0, 100, 100, 0):
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+    runs, checks = (in_microseconds(tmp_path / "store" / "clicks" / name) for name in ("runs", "checks"))
+    assert sorted((it["batch_end"] // SECOND, it["status"]) for it in runs) == [
+        (100, "published"),
+        (200, "published"),
+    ]
+    found = [it for it in checks if it["expectation"].startswith("expect_table")]
+    assert [(it["revision"], it["success"]) for it in found] == [(0, True)] * 2
+    # Of a batch that has come and tells nothing it is.
+    list(run_batch(site, Request(batch=Interval(200 * SECOND, 300 * SECOND))))
+    with pytest.raises(LookAtTheData):
+        list(run_batch(site, Request(batch=Interval(300 * SECOND, 400 * SECOND))))
