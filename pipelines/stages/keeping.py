@@ -51,7 +51,9 @@ def note_other_losses(work: Work, source: Source) -> None:
     if version is None:
         return
     before, now = (missed_in(work.tables, where=lane(work, source), version=it) for it in (version, None))
-    if before != now:
+    # What retention has let go says nothing of what was lost.
+    is_known = bool(before) or work.pipeline.retention.late_events_us is None
+    if before != now and is_known:
         note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={"changed": 1}))
 
 

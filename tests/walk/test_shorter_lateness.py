@@ -180,3 +180,19 @@ def test_a_batch_again_under_a_longer_lateness_is_in_the_windows_that_had_droppe
     assert stands == {("hour", 5)}
     revisions = [it["revision"] for it in in_microseconds(tmp_path / "store" / "clicks" / "runs")]
     assert sorted(revisions) == [0, 0, 1]
+
+
+@pytest.mark.slow
+def test_a_batch_again_of_which_retention_has_let_go_the_late_rows_changes_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    windows = "windows: {hour: {tumbling: 10 s}, day: {tumbling: 100 s, allowed_lateness: 1 day}}\n"
+    clicks: list[Click] = [("ann", 1, 5, 0), ("bob", 2, 60, 1), ("ann", 4, 6, 100), ("bob", 8, 70, 300)]
+    spec = SPEC.partition("windows:")[0] + windows + "retention: {late_events: 100 s}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    for start in (0, 100, 300):
+        run(site, start)
+    kept = maintain_table(site.tables, "late_events", pipeline=site.pipeline)
+    assert kept.let_go == 1
+    run(site, 100)
+    assert [it["revision"] for it in in_microseconds(tmp_path / "store" / "clicks" / "runs")] == [0, 0, 0]
