@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pipelines.cli.arguments import Arguments, read_arguments
-from pipelines.cli.output import leave_nothing, output_of
+from pipelines.cli.output import Unheard, leave_nothing, output_of
 from pipelines.cli.told import told
 from pipelines.errors import SashError
 from pipelines.spec import hide, load, secrets_of
@@ -21,15 +21,16 @@ from pipelines.spec import hide, load, secrets_of
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process, unless one is given) and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    with output_of(words):
+        return _code_of(words)
+
+
+def _code_of(words: Sequence[str]) -> int:
     arguments: Arguments | None = None
     try:
         arguments = read_arguments(words)
-        with output_of(arguments.command):
-            _run(arguments)
-            sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has seen enough, like `head`.
-        leave_nothing(sys.stdout)
+        _run(arguments)
+        sys.stdout.flush()
     except KeyboardInterrupt as error:
         _tell(told(error) if str(error) else "interrupted", words, arguments=arguments)
         return SashError.exit_code
@@ -37,6 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _tell(told(error), words, arguments=arguments)
         return error.exit_code
     except Exception as error:  # noqa: BLE001  # the last place that can tell it in words
+        if isinstance(error, BrokenPipeError) and not isinstance(sys.stdout, Unheard):
+            # Whoever read our output has seen enough, like `head`.
+            leave_nothing(sys.stdout)
+            return 0
         _tell(told(error), words, arguments=arguments)
         return SashError.exit_code
     return 0

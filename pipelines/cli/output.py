@@ -1,11 +1,11 @@
-"""The standard output of commands that write tables: they go on where nobody reads it any more."""
+"""The outputs of commands that write tables: they go on where nobody reads them any more."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -34,15 +34,18 @@ class Unheard:
 
 
 @contextmanager
-def output_of(command: str) -> Iterator[None]:
-    """Let the command write to the standard output of the process, which may be closed."""
-    if sys.stdout is None:
-        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
-            yield
-    elif command in WRITING:
-        with redirect_stdout(cast("TextIO", Unheard(sys.stdout))):
-            yield
-    else:
+def output_of(words: Sequence[str]) -> Iterator[None]:
+    """Let a command line write to the outputs of the process, which may be closed."""
+    goes_on = any(word in WRITING for word in words[:1])
+    with ExitStack() as kept:
+
+        def heard(output: TextIO | None) -> TextIO:
+            if output is None:
+                return kept.enter_context(Path(os.devnull).open("w"))
+            return cast("TextIO", Unheard(output)) if goes_on else output
+
+        kept.enter_context(redirect_stdout(heard(sys.stdout)))
+        kept.enter_context(redirect_stderr(heard(sys.stderr)))
         yield
 
 

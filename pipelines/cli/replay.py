@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pipelines.cli.arguments import Arguments
-from pipelines.cli.batches import interval_of
+from pipelines.cli.batches import await_quiet, interval_of
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import carry_out
 from pipelines.cli.session import session_of
@@ -34,6 +34,8 @@ def replay(arguments: Arguments) -> None:
     """Run the batches that have such rows again, and sum up."""
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
+    own = _left(pipeline, store, what=arguments.what)
+    await_quiet(pipeline, store, batches=own, wait=arguments.wait)
     requests = replayed(arguments, pipeline, store=store, what=arguments.what, say=_say)
     if requests:
         carry_out(arguments, pipeline, store=store, requests=requests)

@@ -44,16 +44,15 @@ def write_late(work: Work, source: Source, *, events: DataFrame, losing: int) ->
 
 
 def note_other_losses(work: Work, source: Source) -> None:
-    """Let the batch count as changed where windows lose more or less of it than when it ran before: how late
-    events may be has changed, or others are judged. Its states can be the same, for another window held them.
+    """Let the batch count as changed where windows lose less of it than when it ran before, for events may be
+    later now, or none is judged. Its states can be the same, for another window held what was lost.
     """
     version = None if work.run.opening.before is None else version_before(work, "late_events")
     if version is None:
         return
     before, now = (missed_in(work.tables, where=lane(work, source), version=it) for it in (version, None))
-    # What retention has let go says nothing of what was lost.
-    is_known = bool(before) or work.pipeline.retention.late_events_us is None
-    if before != now and is_known:
+    known = {it.name for it in work.pipeline.windows} - set(work.run.opening.changes.new_windows)
+    if any(now.get(name, 0) < missed for name, missed in before.items() if name in known):
         note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={"changed": 1}))
 
 
