@@ -50,7 +50,11 @@ def child(server: Server) -> psutil.Process:
 
 
 def is_gone(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        # Between the two questions.
+        return True
 
 
 @pytest.fixture

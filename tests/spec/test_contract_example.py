@@ -141,10 +141,13 @@ def test_paths_start_at_the_argument_else_at_sash_home_else_beside_the_folder(
 
 
 def test_a_spec_is_read_in_a_fraction_of_the_half_second_that_a_dag_file_has(read: Read) -> None:
-    read(text=EXAMPLE)
-    started = time.perf_counter()
-    read(text=EXAMPLE)
-    assert time.perf_counter() - started < 0.2
+    def seconds() -> float:
+        """Of this process alone, whatever else the machine does."""
+        started = time.process_time()
+        read(text=EXAMPLE)
+        return time.process_time() - started
+
+    assert min(seconds() for _ in range(3)) < 0.2
 
 
 def test_reading_a_spec_imports_no_spark() -> None:
