@@ -36,7 +36,7 @@ class Unheard:
 @contextmanager
 def output_of(words: Sequence[str]) -> Iterator[None]:
     """Let a command line write to the outputs of the process, which may be closed."""
-    goes_on = any(word in WRITING for word in words[:1])
+    goes_on = bool(words) and words[0] in WRITING
     with ExitStack() as kept:
 
         def heard(output: TextIO | None) -> TextIO:

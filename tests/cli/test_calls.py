@@ -7,11 +7,14 @@ import sys
 import threading
 import time
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from pipelines.cli.batches import await_turn
 from pipelines.spec import state_fingerprint
-from tests.cli.conftest import Place, day, days
+from pipelines.store.reader import table_path
+from tests.cli.conftest import INSTANT, Place, day, days
 
 FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
 
@@ -95,9 +98,9 @@ def test_while_a_batch_is_unfinished_another_one_leaves_and_names_it(status: str
     assert f"batch [2024-01-01 00:00, 2024-01-02 00:00) is unfinished (its status is {status})" in said.err
 
 
-def test_with_wait_it_goes_on_when_the_other_batch_is_done(
-    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+@pytest.fixture
+def slept(place: Place, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses that were made while another batch ran, which is done after the second."""
     fingerprint = state_fingerprint(place.pipeline)
     place.write_run(day(1), day(2), "running", fingerprint=fingerprint)
     slept: list[float] = []
@@ -113,9 +116,26 @@ def test_with_wait_it_goes_on_when_the_other_batch_is_done(
         return None
 
     monkeypatch.setattr(time, "sleep", sleep)
+    return slept
+
+
+def test_with_wait_it_goes_on_when_the_other_batch_is_done(
+    place: Place, slept: list[float], capsys: pytest.CaptureFixture[str]
+):
     await_turn(place.pipeline, place.store, batch=days(2, 3), replace=False, wait=True)
     assert len(slept) == 2
     assert capsys.readouterr().err == "waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) is running\n"
+
+
+def test_a_replay_with_wait_looks_for_what_to_replay_when_the_other_batch_is_done(
+    place: Place, slept: list[float]
+):
+    of_batches = pa.schema([("batch_start", INSTANT), ("batch_end", INSTANT)])
+    write_deltalake(table_path(place.store, "rides", table="late_events"), of_batches.empty_table())
+    said = place.sash("replay", "late", "--wait")
+    assert len(slept) == 2
+    assert said.err == "waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) is running\n"
+    assert (said.code, said.out) == (0, "nothing to replay: late_events holds no rows\n")
 
 
 def test_waiting_does_not_wait_for_a_conflict_to_go_away(place: Place):
