@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from pipelines.accumulate import (
@@ -32,7 +32,7 @@ from pipelines.ingest import (
     tally,
 )
 from pipelines.ingest.watermark import Seen
-from pipelines.spec import Source
+from pipelines.spec import Pipeline, Source
 from pipelines.stages.gates import event_rules
 from pipelines.stages.keeping import (
     lane,
@@ -117,6 +117,11 @@ class _Partials:
     def table(self) -> str:
         return f"partial_{self.what}"
 
+    def is_told_by(self, pipeline: Pipeline) -> Column:
+        """Whether a row of the table is of a grid that the pipeline has."""
+        grids = [it.name for it in grids_of(pipeline) if it.of_sessions == (self.what == "sessions")]
+        return F.col(self.bounds[0]).isin(grids)
+
 
 def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[str, tuple[int, int]]:
     """Write partial frames and sessions; returns of each how many rows and events."""
@@ -143,11 +148,13 @@ def _observed(one: _Partials) -> DataFrame:
 
 
 def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials]) -> None:
-    """Write the partials with those that vanished, after noting how many differ from what stands there."""
+    """Write the partials with those that vanished, after noting how many differ from what stands there. What
+    was made for windows that are gone does not count: its rows go with the next that are written.
+    """
     replacing, differing = [], []
     for one in every:
         shut_out_older(work, source, table=one.table)
-        earlier = work.tables.read(one.table).where(lane(work, source))
+        earlier = work.tables.read(one.table).where(lane(work, source)).where(one.is_told_by(work.pipeline))
         rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
         differing.append(from_rows(rows.agg(F.count_if(DIFFERS).alias("changed")))[0].changed)
         replacing.append(rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pipelines.accumulate import at_places
 from pipelines.stages.site import Work
@@ -16,6 +17,7 @@ from pipelines.store.asked import are_any
 from pipelines.store.attempts import first_of
 from pipelines.store.history import undo
 from pipelines.store.ledger import still_mine
+from pipelines.store.rows import from_rows
 from pipelines.store.sql import is_batch, is_inside
 
 
@@ -42,6 +44,28 @@ def without_cut_off(work: Work, partials: DataFrame, *, table: str, bounds: Sequ
     there = stood.where(f"{is_inside(work.batch)} AND event_count > 0")
     taken_back = at_places(partials.where(empty), there, place=(*work.pipeline.key, *bounds))
     return partials.where(f"NOT ({empty})").unionByName(taken_back)
+
+
+def keeps_others(work: Work, table: str, *, where: str) -> bool:
+    """Whether other rows of a table than before the run, or another number of the same, are where a predicate
+    is true.
+    """
+    version = version_before(work, table)
+    if version is None:
+        return False
+    stood, stand = (are_any(work.tables, table, where=where, version=it) for it in (version, None))
+    if not (stood and stand):
+        return stood or stand
+    sides = ((work.tables.read(table), 1), (work.tables.read(table, version=version), -1))
+    more = [
+        # As texts, for maps cannot be compared; a column that has come since is nothing in older rows.
+        rows.where(where).select(
+            F.to_json(F.struct(*sorted(rows.columns))).alias("row"), F.lit(by).alias("by")
+        )
+        for rows, by in sides
+    ]
+    others = more[0].unionByName(more[1]).groupBy("row").agg(F.sum("by").alias("by")).where("by <> 0")
+    return bool(from_rows(others.limit(1)))
 
 
 def put_back(work: Work, table: str) -> None:

@@ -18,7 +18,7 @@ from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US, from_us
 from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import Firsts, first_panes, hold_to_panes, of_run
-from pipelines.stages.before import put_back
+from pipelines.stages.before import keeps_others, put_back
 from pipelines.stages.combining import FATES, accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
@@ -27,11 +27,10 @@ from pipelines.stages.watermarks import MOVED, watermark_of
 from pipelines.store import small
 from pipelines.store.asked import as_instant, day_of
 from pipelines.store.fence import Fence
-from pipelines.store.ledger import Run, close_run, forget, now_us, still_mine
+from pipelines.store.ledger import close_run, forget, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.progress import finished_stages, noted
-from pipelines.store.sql import text
-from pipelines.store.tables import Folder
+from pipelines.store.sql import NONE, is_batch, on_days_of, text
 from pipelines.store.writes import FEW_DAYS, Place, append, days_of, merge
 from pipelines.windows import closes_us
 
@@ -62,7 +61,7 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     whole = {name: counts[name] for name in FATES} | {"panes": told, "windows": windows}
     still_mine(work.tables, work.run)
     row = _final_row(work, fingerprint, counts=whole, seconds=time.monotonic() - started)
-    if _changed_nothing(work.tables, work.run, row=row):
+    if _changed_nothing(work, row=row):
         take_back(work)
         forget(work.tables, work.run)
     else:
@@ -185,10 +184,26 @@ def _final_row(work: Work, fingerprint: str, *, counts: Counts, seconds: float) 
     )
 
 
-def _changed_nothing(store: Folder, run: Run, *, row: LedgerRow) -> bool:
+def _changed_nothing(work: Work, *, row: LedgerRow) -> bool:
     """Whether a batch that had run was run again with the same outcome."""
-    before = run.opening.before
-    if before is None or row.panes or any(noted(store, run, name=name) for name in ("changed", MOVED)):
+    before = work.run.opening.before
+    if before is None or row.panes or any(noted(work.tables, work.run, name=it) for it in ("changed", MOVED)):
         return False
     names = (*FATES, "watermark_after_us")
-    return all(getattr(before, name) == getattr(row, name) for name in names)
+    return all(getattr(before, name) == getattr(row, name) for name in names) and not _keeps_others(work)
+
+
+def _keeps_others(work: Work) -> bool:
+    """Whether rows that count nowhere are others now: those in quarantine, and those that windows lost which
+    were there before. What retention lets go of comes back when the batch runs again, and is not asked.
+    """
+    mine = f"{on_days_of(work.batch)} AND {is_batch(work.batch)}"
+    if keeps_others(work, "quarantine", where=mine):
+        return True
+    opening, kept_us = work.run.opening, work.pipeline.retention.late_events_us
+    newest_us = work.batch.end_us if opening.newest_end_us is None else opening.newest_end_us
+    if kept_us is not None and work.batch.end_us <= newest_us - kept_us:
+        return False
+    known = [text(it.name) for it in work.pipeline.windows if it.name not in opening.changes.new_windows]
+    told = f"window IN ({', '.join(known)})" if known else NONE
+    return keeps_others(work, "late_events", where=f"{mine} AND {told}")

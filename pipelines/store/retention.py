@@ -15,6 +15,7 @@ from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening
 from pipelines.store.sql import Instant
 from pipelines.store.tables import Folder
+from pipelines.windows import grace_us
 
 PROPERTY = "sash.keptFrom"
 
@@ -113,6 +114,7 @@ def kept_from_us(
     waited_for_us = max(
         max([window.allowed_lateness_us, *[us for name, us in were if name == window.name]])
         + _size_us(window.shape)
+        + grace_us(window.shape)
         for window in pipeline.windows
     )
     return max(EARLIEST_US, reached_us - max(pipeline.retention.frames_us, waited_for_us))

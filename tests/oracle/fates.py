@@ -37,6 +37,11 @@ class Fates:
         return [*self.accepted, *self.late]
 
     @property
+    def kept(self) -> tuple[list[Event], list[Event], list[Event], list[Loss], int]:
+        """What can be told of the batch afterwards: of duplicates, how many there were."""
+        return self.accepted, self.late, self.quarantined, self.losses, len(self.duplicates)
+
+    @property
     def ingested(self) -> list[Event]:
         return [*self.passing, *self.quarantined, *self.duplicates]
 

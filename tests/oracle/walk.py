@@ -27,8 +27,8 @@ class Outcome:
 
     def says_the_same(self, other: Outcome) -> bool:
         """Whether two revisions had the same rows and did the same with them."""
-        mine = (self.fates, self.standings, self.watermark_after)
-        return mine == (other.fates, other.standings, other.watermark_after)
+        mine = (self.fates.kept, self.standings, self.watermark_after)
+        return mine == (other.fates.kept, other.standings, other.watermark_after)
 
 
 @dataclass(kw_only=True)
@@ -63,7 +63,7 @@ class Walk:
         """Whether the batch corrects what was published: not the newest one, with the same rows again."""
         known = self.outcomes.get(fresh.batch.bounds)
         is_newest = all(start < fresh.batch.end for start, _ in self.outcomes)
-        if known is not None and is_newest and known.fates == fresh.fates:
+        if known is not None and is_newest and known.fates.kept == fresh.fates.kept:
             return fresh.batch.ignore_lateness
         return known is not None or any(end > fresh.batch.start for _, end in self.outcomes)
 

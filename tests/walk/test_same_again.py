@@ -11,9 +11,13 @@ from pyspark.sql import SparkSession
 from pipelines.errors import LookAtTheData
 from pipelines.intervals import Interval
 from pipelines.stages import Request, run_batch
+from tests.cli.conftest import Place, Ride, day, place
 from tests.crash.world import CHANGED, FIRST, SECOND_BATCH, World
 from tests.walk.published import in_microseconds
+from tests.walk.test_changed_spec import rows
 from tests.walk.test_sessions import CLICKS, SECOND, SPEC, site_of
+
+__all__ = ["place"]
 
 TABLES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
 
@@ -37,6 +41,28 @@ def test_no_file_is_written_for_what_stands_already(spark: SparkSession, tmp_pat
     world.run(spark, FIRST)
     assert files(world) != stood
     assert world.contents() != contents
+
+
+LATE, BROKEN = ("Bern", 40.0, day(1, 7), day(2, 1)), ("Chur", 1.0, None, day(2, 3))
+RIDES: list[Ride] = [("Bern", 10.0, day(1, 7, 30), day(1, 8)), ("Bern", 20.0, day(1, 20), day(1, 21))]
+
+
+@pytest.mark.slow
+def test_other_rows_that_count_nowhere_are_another_revision(place: Place, spark: SparkSession) -> None:
+    both = ("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d")
+    revisions = []
+    # The same, another late one, another broken one, and each time the same once more.
+    for late, broken in ((40.0, 1.0), (40.0, 1.0), (41.0, 1.0), (41.0, 1.0), (41.0, 2.0), (41.0, 2.0)):
+        place.write_rides([*RIDES, (LATE[0], late, *LATE[2:]), (BROKEN[0], broken, *BROKEN[2:])])
+        assert place.sash(*both).code == 0
+        revisions.append([it["revision"] for it in runs_of(place) if it["batch_start"] == day(2)])
+    assert revisions == [[0], [0], [0, 1], [0, 1], [0, 1, 2], [0, 1, 2]]
+    assert [it["revision"] for it in runs_of(place) if it["batch_start"] == day(1)] == [0]
+    assert {it["revision"] for it in rows(place, "panes")} == {0}
+
+
+def runs_of(place: Place) -> list[dict]:
+    return sorted(rows(place, "runs"), key=lambda it: (it["batch_start"], it["revision"]))
 
 
 @pytest.mark.slow

@@ -265,24 +265,6 @@ def test_data_that_was_put_back_leaves_no_session_of_what_was_tried_between(
     assert standing_windows(tmp_path / "store") == [("ann", 0, 20, 3)]
 
 
-@pytest.mark.slow
-def test_a_session_is_retracted_that_grew_for_longer_than_frames_are_kept(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    #  ann's [0, 10) is due at 11 and grows to [0, 100), while the watermark goes on with it
-    grows = [("ann", 2, 9 * it, 13 + 9 * it) for it in range(1, 11)]
-    clicks = [("ann", 1, 0, 0), ("bob", 4, 11, 11), *grows, ("bob", 8, 150, 150)]
-    spec = SPEC.replace("60 s", "30 s") + "retention: {frames: 30 s}\n"
-    site = site_of(spark, tmp_path, clicks, spec=spec)
-    for start in (0, 12, 120, 144):
-        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 12) * SECOND))))
-        if start == 12:
-            between = range(24, 120, 12)
-            for begin in between:
-                list(run_batch(site, Request(batch=Interval(begin * SECOND, (begin + 12) * SECOND))))
-    assert standing_windows(tmp_path / "store") == [("ann", 0, 100, 21), ("bob", 11, 21, 4)]
-
-
 def standing_windows(store: Path) -> list[tuple[str, int, int, int]]:
     rows = DeltaTable(store / "clicks" / "windows").to_pyarrow_table().to_pylist()
     return sorted(

@@ -203,3 +203,31 @@ def test_a_batch_again_with_another_window_gives_the_others_nothing_that_they_ha
     assert maintain_table(more.tables, "late_events", pipeline=more.pipeline).let_go > 0
     run(more, 100)
     assert [(it["batch_end"], it["revision"]) for it in in_microseconds(runs)] == stood
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "gone", ["all: {global: true}", "visits: {session: 10 s}", "own: {tumbling: 10 s, unaligned: true}"]
+)
+def test_a_batch_again_without_a_window_gives_the_others_nothing_that_they_had_dropped(
+    spark: SparkSession, tmp_path: Path, gone: str
+) -> None:
+    windows = "hour: {tumbling: 10 s}, day: {tumbling: 100 s, allowed_lateness: 1 day}, other: {session: 5 s}"
+    clicks: list[Click] = [("ann", 1, 5, 0), ("bob", 2, 60, 1), ("ann", 4, 6, 100), ("ann", 8, 70, 101)]
+    spec = SPEC.partition("windows:")[0] + f"windows: {{{windows}, {gone}}}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    for start in (0, 100):
+        run(site, start)
+    stood = published(site)
+    site.declared.path.write_text(spec.replace(f", {gone}", ""))
+    less = Site(spark, site.store, load(site.declared.path))
+    run(less, 100)
+    assert published(less) == stood
+
+
+def published(site: Site) -> list[list[dict]]:
+    """What readers see, and the ledger."""
+    return [
+        sorted(in_microseconds(Path(site.store) / "clicks" / table), key=str)
+        for table in ("panes", "windows", "runs")
+    ]
