@@ -20,7 +20,7 @@ from pipelines.store.history import OF_THE_LEDGER
 from pipelines.store.ledger import now_us, read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.reader import read_ledger
-from pipelines.store.retention import say_gone
+from pipelines.store.retention import say_none_gone
 from pipelines.store.tables import ATTEMPTS, PARTITIONED_BY, RUNS, Columns, Shapes
 
 
@@ -48,7 +48,7 @@ def empty_tables(site: Site, batches: Sequence[Interval]) -> None:
         _refuse_if_overtaken(site, attempt)
 
     # No restatement is beyond what upkeep let go any more.
-    say_gone(site.tables, None, still_mine=still_mine)
+    say_none_gone(site.tables, still_mine=still_mine)
 
     def fence(table: str) -> None:
         # Whoever was at work before, and sleeps, can write nothing any more.

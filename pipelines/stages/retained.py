@@ -6,11 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
 from pipelines.intervals import Interval, show_instant
+from pipelines.spec.durations import show_duration
 from pipelines.spec.places import with_lines
 from pipelines.stages.site import Site
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening
-from pipelines.store.retention import first_whole_us, remembered_from_us, sure_before_us
+from pipelines.store.retention import (
+    first_whole_us,
+    forgotten_until_us,
+    remembered_from_us,
+    sure_before_us,
+)
 
 
 def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[LedgerRow]) -> None:
@@ -22,7 +28,10 @@ def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[Ledg
         _refuse_older(opening.batch, kept_us)
         if any(it.event_id is not None and it.event_id.within_us is not None for it in site.pipeline.sources):
             _refuse_forgotten(opening.batch, remembered_from_us(rows, kept_us=kept_us))
-    problems = tuple(_cut_off(site, opening)) if opening.changes.new_windows else ()
+    problems = tuple(_not_remembered(site, opening.batch))
+    if problems and opening.restated:
+        raise ChooseAnotherBatch(f"batch {opening.batch}: {'; '.join(problems)}")
+    problems += tuple(_cut_off(site, opening)) if opening.changes.new_windows else ()
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
 
@@ -41,6 +50,23 @@ def _refuse_forgotten(batch: Interval, from_us: int) -> None:
             f"batch {batch} begins before {show_instant(from_us)}: of the ids that it looks back to "
             "`retention` may have let some go, so that rows would count twice. Run one that begins then or "
             "later, or compute all anew with --rebuild"
+        )
+
+
+def _not_remembered(site: Site, batch: Interval) -> Iterator[str]:
+    """What is wrong with sources that look back to ids which have been let go under another spec."""
+    gone_us = forgotten_until_us(site.tables)
+    for source in site.pipeline.sources:
+        if source.event_id is None or source.name not in gone_us:
+            continue
+        within_us, ends_us = source.event_id.within_us, gone_us[source.name]
+        if within_us is not None and batch.start_us - within_us >= ends_us:
+            continue
+        nearer = show_duration(max(1, batch.start_us - ends_us))
+        yield (
+            f"source `{source.name}`: event_id `within` reaches further back than {show_instant(ends_us)}, "
+            "and `retention` has let go the ids of before, so that rows could count twice. Say `within: "
+            f"{nearer}` or less, or compute all anew with `sash run … --rebuild`"
         )
 
 

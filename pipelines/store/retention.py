@@ -1,10 +1,11 @@
 """How far back frames are kept: arithmetic on the spec, on how far the pipeline has come, and on what upkeep
-has let go already, which the table `frames` says in a property.
+has let go already, which the tables `frames` and `event_ids` say in a property.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Mapping
 
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
@@ -18,6 +19,7 @@ from pipelines.store.tables import Folder
 from pipelines.windows import grace_us
 
 PROPERTY = "sash.keptFrom"
+FORGOTTEN = "sash.forgottenUntil"
 
 
 def gone_until_us(store: Folder) -> int | None:
@@ -35,6 +37,30 @@ def say_gone(
     if is_further or (until_us is None and before_us is not None):
         value = "" if until_us is None else str(until_us)
         small.set_property(store, "frames", name=PROPERTY, value=value, still_mine=still_mine)
+
+
+def forgotten_until_us(store: Folder) -> dict[str, int]:
+    """By source the end up to which the ids of its batches have been let go, where any have."""
+    said = small.property_of(store, "event_ids", name=FORGOTTEN)
+    return {str(name): int(us) for name, us in json.loads(said or "{}").items()}
+
+
+def say_forgotten(
+    store: Folder, until_us: Mapping[str, int], *, still_mine: Callable[[], None] = small.certainly
+) -> None:
+    """Say so of these sources, before they are; unless `still_mine` raises."""
+    before_us = forgotten_until_us(store)
+    further = {name: max(us, before_us.get(name, us)) for name, us in until_us.items()}
+    if {**before_us, **further} != before_us:
+        value = json.dumps({**before_us, **further})
+        small.set_property(store, "event_ids", name=FORGOTTEN, value=value, still_mine=still_mine)
+
+
+def say_none_gone(store: Folder, *, still_mine: Callable[[], None]) -> None:
+    """Say that no frames, sessions or ids are gone: all of them are made anew. Unless `still_mine` raises."""
+    say_gone(store, None, still_mine=still_mine)
+    if forgotten_until_us(store):
+        small.set_property(store, "event_ids", name=FORGOTTEN, value="", still_mine=still_mine)
 
 
 def sure_from_us(

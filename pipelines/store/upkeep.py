@@ -25,7 +25,13 @@ from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import LedgerRow, have_gone, newest, unfinished
 from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import in_microseconds
-from pipelines.store.retention import gone_until_us, kept_from_us, remembered_from_us, say_gone
+from pipelines.store.retention import (
+    gone_until_us,
+    kept_from_us,
+    remembered_from_us,
+    say_forgotten,
+    say_gone,
+)
 from pipelines.store.sql import Instant, text
 from pipelines.store.tables import PARTITIONED_BY, Folder
 
@@ -149,7 +155,7 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[Le
         latenesses=waiting_latenesses(rows),
     )
     if kept_us is not None and table == "event_ids":
-        return _beyond_memory(pipeline, remembered_from_us(rows, kept_us=kept_us))
+        return _beyond_memory(folder, pipeline, rows=rows, from_us=remembered_from_us(rows, kept_us=kept_us))
     old = None if kept_us is None else _old_states(folder, table, kept_us=kept_us)
     if old is None or not are_any(folder, table, where=old):
         return None
@@ -168,15 +174,22 @@ def _old_states(folder: Folder, table: str, *, kept_us: int) -> str | None:
     return None
 
 
-def _beyond_memory(pipeline: Pipeline, kept_us: int) -> Beyond | None:
-    """Ids that no batch which can still run looks back to."""
-    bounded = [
-        f"(source = {text(source.name)} AND batch_end <= "
-        f"{Instant(max(EARLIEST_US, kept_us - source.event_id.within_us))})"
+def _beyond_memory(
+    folder: Folder, pipeline: Pipeline, *, rows: Sequence[LedgerRow], from_us: int
+) -> Beyond | None:
+    """Ids that no batch which can still run looks back to; none that begins before `from_us` can."""
+    until_us = {
+        source.name: max(EARLIEST_US, from_us - source.event_id.within_us)
         for source in pipeline.sources
         if source.event_id is not None and source.event_id.within_us is not None
-    ]
-    return Beyond(" OR ".join(bounded)) if bounded else None
+    }
+    old = {name: f"(source = {text(name)} AND batch_end <= {Instant(us)})" for name, us in until_us.items()}
+    going = [name for name, where in old.items() if are_any(folder, "event_ids", where=where)]
+    if not going:
+        return None
+    said_us = {name: until_us[name] for name in going}
+    say_forgotten(folder, said_us, still_mine=lambda: _refuse_emptied(folder, rows))
+    return Beyond(" OR ".join(old[name] for name in going))
 
 
 def _before_open_sessions_us(folder: Folder, kept_us: int) -> int:

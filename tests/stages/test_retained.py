@@ -14,7 +14,8 @@ from pipelines.spec import Pipeline, load
 from pipelines.stages import Request, running
 from pipelines.store import small
 from pipelines.store.ledger import close_run
-from pipelines.store.retention import first_whole_us, say_gone
+from pipelines.store.retention import first_whole_us, say_forgotten, say_gone
+from pipelines.store.tables import BATCH, TEXT
 from tests.stages.rides import DAY, SPEC, Place, Rides
 
 #   day  2        3        4            5            6
@@ -69,6 +70,34 @@ def test_batches_put_together_that_look_back_to_ids_that_may_be_gone_are_refused
         running._open(Place(kept), together)  # type: ignore[arg-type]  # enough here
     both = Request(batch=Interval(4 * DAY, 6 * DAY), replace=True)
     assert running._open(Place(kept), both).opening.covered  # type: ignore[arg-type]  # enough here
+
+
+@pytest.mark.parametrize(
+    ("within", "told"),
+    [
+        (", within: 2 days", None),
+        (
+            ", within: 49 hours",
+            "line 3: source `main`: event_id `within` reaches further back than 1970-01-05",
+        ),
+        ("", r"Say `within: 2 days` or less, or compute all anew"),
+    ],
+)
+def test_a_batch_that_looks_back_to_ids_that_are_gone_is_refused(kept: Rides, within: str, told: str | None):
+    small.create(kept.store, "event_ids", columns={"source": TEXT, **BATCH})
+    say_forgotten(kept.store, {"main": 4 * DAY})
+    at = "event_time: at"
+    kept.pipeline.path.write_text(KEPT.replace(at, f"{at}, event_id: {{of: [ride]{within}}}"))
+    kept.pipeline = load(kept.pipeline.path)
+    if told is None:
+        assert running._open(Place(kept), Request(batch=NEXT)).batch == NEXT  # type: ignore[arg-type]  # enough here
+        return
+    with pytest.raises(CorrectTheSpec, match=told):
+        running._open(Place(kept), Request(batch=NEXT))  # type: ignore[arg-type]  # enough here
+    # Whatever the spec says, a batch that counted what it repeats may not count it twice.
+    again = Request(batch=Interval(5 * DAY, 6 * DAY))
+    with pytest.raises(ChooseAnotherBatch, match=r"event_id `within` reaches further back"):
+        running._open(Place(kept), again)  # type: ignore[arg-type]  # enough here
 
 
 def test_one_over_a_history_that_is_shorter_is_whole_in_each_stage_whatever_the_batch_writes(kept: Rides):

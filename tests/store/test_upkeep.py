@@ -13,13 +13,13 @@ from deltalake import DeltaTable
 
 from pipelines.intervals import Interval, from_us
 from pipelines.spec import Pipeline, load
-from pipelines.spec.model import Retention
+from pipelines.spec.model import EventId, Retention
 from pipelines.store import small, upkeep
 from pipelines.store.fence import Fence
 from pipelines.store.history import restore
 from pipelines.store.ledger_rows import LedgerRow, Status
-from pipelines.store.retention import gone_until_us
-from pipelines.store.tables import ATTEMPTS, FRAME, LONG, RUNS, TEXT, Folder
+from pipelines.store.retention import forgotten_until_us, gone_until_us, say_none_gone
+from pipelines.store.tables import ATTEMPTS, BATCH, FRAME, INSTANT, LONG, RUNS, TEXT, Folder
 from pipelines.store.upkeep import Beyond, maintain_table
 from tests.crash.aging import age
 
@@ -95,6 +95,25 @@ def test_while_a_batch_is_unfinished_no_file_is_deleted_however_old(folder: Fold
     assert (kept.deleted, mine.exists()) == (0, True)
     restore(folder, "frames", version=version, fences=[Fence("frames", 9)])
     assert days(folder) == [0, 1, 2, 3, 3]
+
+
+def test_it_says_up_to_where_ids_have_gone_before_they_do(folder: Folder, pipeline: Pipeline):
+    assert forgotten_until_us(folder) == {}
+    small.create(
+        folder, "event_ids", columns={"page": TEXT, "arrival_time": INSTANT, "source": TEXT, **BATCH}
+    )
+    ids = small.open_table(folder, "event_ids")
+    batches = [{"batch_start": day * DAY, "batch_end": (day + 1) * DAY} for day in (-2, -1, 0)]
+    at = {"page": "p", "arrival_time": 0, "source": "main", "day": date(1970, 1, 1)}
+    small.append(ids, [{**at, **batch} for batch in batches])
+    (source,) = pipeline.sources
+    within = replace(pipeline, sources=(replace(source, event_id=EventId(of=("page",), within_us=DAY)),))
+    # Batches that begin with the only one, at 0, may run again, and look back a day.
+    assert maintain_table(folder, "event_ids", pipeline=within).let_go == 1
+    assert forgotten_until_us(folder) == {"main": -DAY}
+    assert maintain_table(folder, "event_ids", pipeline=within).let_go == 0
+    say_none_gone(folder, still_mine=lambda: None)
+    assert forgotten_until_us(folder) == {}
 
 
 def test_without_one_what_no_version_of_the_last_week_needs_is_deleted(folder: Folder, pipeline: Pipeline):
