@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pipelines.ingest import RowRule, fated, known_ids, read_rows, to_events, with_duplicates
 from pipelines.spec import Source
 from pipelines.stages.site import Work
-from pipelines.store.sql import Instant, is_inside, not_before
+from pipelines.store.sql import Instant, not_before
 
 
 def source_events(work: Work, source: Source, *, rules: Sequence[RowRule]) -> DataFrame:
@@ -24,9 +24,11 @@ def source_events(work: Work, source: Source, *, rules: Sequence[RowRule]) -> Da
     if source.event_id is None:
         return events
     earlier = work.tables.read("event_ids").where(f"batch_end <= {Instant(work.batch.start_us)}")
-    if work.run.opening.run_since:
+    for since in work.run.opening.run_since:
         # What the batch counted when it first ran, it counts when it runs again.
-        earlier = earlier.where(f"NOT ({' OR '.join(map(is_inside, work.run.opening.run_since))})")
+        earlier = earlier.where(
+            f"arrival_time < {Instant(since.start_us)} OR {not_before('arrival_time', since.end_us)}"
+        )
     if source.event_id.within_us is not None:
         # A batch that ended before has no arrivals as near; files are left out by this, not by arrivals.
         earlier = earlier.where(not_before("batch_end", work.batch.start_us - source.event_id.within_us))

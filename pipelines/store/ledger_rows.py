@@ -58,6 +58,11 @@ class LedgerRow:
             stage_seconds=dict(cast(Mapping[str, float], values["stage_seconds"] or {})),
         )
 
+    @property
+    def ran(self) -> bool:
+        """Whether it has run, or does: what was given up before it was done has not."""
+        return self.status != "abandoned" or self.finished_at_us is not None
+
     def values(self) -> dict[str, Value]:
         """The columns of `runs`, instants as microseconds: what `of` takes."""
         return {
@@ -176,14 +181,10 @@ def overlapping(rows: Iterable[LedgerRow], batch: Interval) -> Overlap:
 
 
 def first_started(rows: Sequence[LedgerRow]) -> dict[Interval, int]:
-    """When each batch first ran; one that replaces older ones, when the first of them did.
-
-    What was given up before it was done has not run.
-    """
+    """When each batch first ran; one that replaces older ones, when the first of them did."""
     started: dict[Interval, int] = {}
     for row in rows:
-        is_given_up = row.status == "abandoned" and row.finished_at_us is None
-        if row.started_at_us is not None and not is_given_up:
+        if row.started_at_us is not None and row.ran:
             started[row.batch] = min(row.started_at_us, started.get(row.batch, row.started_at_us))
     in_order = sorted(started)
     starts = [batch.start_us for batch in in_order]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
-from pipelines.intervals import Interval, largest, merge
+from pipelines.intervals import Interval, largest, merge, without
 from pipelines.spec import Changes, changes_between, have_other_triggers, latenesses_of, windows_of
-from pipelines.store.ledger_rows import LedgerRow, Status, first_started, unfinished
+from pipelines.store.ledger_rows import LedgerRow, Status, unfinished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class Opening:
     after that one did: the substreams that they have seen are known. `before` is the ledger's row of the same
     batch when it last ran, `newest_end_us` is where the newest batch that has run ends, `in_turn_end_us`
     where the newest ends that ran in its turn and not as a restatement: up to there all timers have been
-    looked at. `run_since` is where older batches lie that first ran after this one did: it knows nothing of
-    their ids. `changes` are those of the spec since.
+    looked at. `run_since` is what of the time before no batch had when this one first ran: it knows
+    nothing of the ids that arrived then. `changes` are those of the spec since.
     """
 
     batch: Interval
@@ -116,9 +116,12 @@ def _run_since(
 ) -> tuple[Interval, ...]:
     if not same:
         return ()
-    started, first_us = first_started(rows), min(map(_started_us, same))
-    # One that took the place of others first ran when the first of them did.
-    return tuple(merge({row.batch for row in before if started.get(row.batch, 0) > first_us}))
+    first_us, since = min(map(_started_us, same)), merge(row.batch for row in before)
+    for row in rows:
+        # Also of those that others have taken the place of since.
+        if row.ran and _started_us(row) <= first_us:
+            since = without(since, row.batch)
+    return tuple(since)
 
 
 def _in_turn(rows: Sequence[LedgerRow]) -> list[LedgerRow]:

@@ -187,6 +187,10 @@ def test_a_batch_again_knows_nothing_of_older_ones_that_first_ran_since() -> Non
     covering = replace(row(0), batch=batch(0, 2), started_at_us=20)
     assert opening([*covered, row(2), covering], batch(2)).run_since == (), "those that it covers had run"
     assert opening([covering, row(2)], batch(2)).run_since == (batch(0, 2),)
+    # What it brought beside them had not.
+    assert opening([covered[0], row(2), covering], batch(2)).run_since == (batch(1),)
+    given_up = replace(row(1), status="abandoned", finished_at_us=None)
+    assert opening([covered[0], given_up, row(2), covering], batch(2)).run_since == (batch(1),)
 
 
 def test_of_several_revisions_the_newest_tells_the_watermark() -> None:
