@@ -39,6 +39,11 @@ FILE_FORMATS = (*TEXT_FORMATS, "parquet", "orc", "text", "avro")
 NO_FILE = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 """What Spark says of a path at which there is nothing, and of a folder in which there is no file."""
 
+OF_NANOSECONDS = (
+    ". Spark reads instants in microseconds: write the file so (pandas: `to_parquet(…, "
+    'coerce_timestamps="us", allow_truncated_timestamps=True)`)'
+)
+
 
 class UnlikeFolders(ValueError):
     """A glob finds folders that each have folders of columns: which of them begin the table nobody tells."""
@@ -258,7 +263,9 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
         rows = _rows_at(reader, paths, at_once=source.format in FILE_FORMATS)
         found = rows.columns
     except (AnalysisException, IllegalArgumentException, UnlikeFolders) as error:
-        problem = f"cannot be read as {source.format}: {str(error).strip().splitlines()[0]}"
+        said = str(error).strip().splitlines()[0]
+        advice = OF_NANOSECONDS if "(NANOS" in said else ""
+        problem = f"cannot be read as {source.format}: {said}{advice}"
         raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
     # Names of folders become columns that nobody declared.
     more = [] if declared is None else [name for name in found if name not in declared.names]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -176,3 +178,12 @@ def test_names_of_folders_that_nobody_declared_are_no_columns(
     found = read_rows(spark, declared, batch=Interval(0, 1), home=tmp_path)
     assert [name for name in found.columns if not name.startswith("_")] == ["at"]
     assert found.first().at == 1
+
+
+def test_who_writes_nanoseconds_is_told_how_to_write_microseconds(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    pq.write_table(pa.table({"at": pa.array([0], pa.timestamp("ns"))}), tmp_path / "data" / "a.parquet")
+    with pytest.raises(CorrectTheSpec, match=r"in microseconds: write the file so \(pandas: `to_parquet"):
+        read_rows(spark, source("data"), batch=THREE_DAYS, home=tmp_path)
