@@ -15,7 +15,7 @@ from pipelines.cli.arguments import Arguments, read_arguments
 from pipelines.cli.output import Unheard, leave_nothing, output_of
 from pipelines.cli.told import told
 from pipelines.errors import SashError
-from pipelines.spec import hide, load, secrets_of
+from pipelines.spec import hide, secrets_of, understood
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,7 +64,7 @@ def _tell(paragraph: str, words: Sequence[str], *, arguments: Arguments | None) 
 
 def _secrets(arguments: Arguments | None) -> tuple[str, ...]:
     try:
-        return () if arguments is None else secrets_of(load(Path(arguments.spec)))
+        return () if arguments is None else secrets_of(understood(Path(arguments.spec))[0])
     except (SashError, OSError, ValueError, ArithmeticError):
         # It is no spec, so it was not run and there is nothing in it that could be told.
         return ()

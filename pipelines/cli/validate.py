@@ -12,12 +12,12 @@ from pathlib import Path
 from pipelines.checks import Suite, load_suite, unknown_names
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.laws import broken_laws, unloadable
-from pipelines.cli.place import pipeline_of, store_of
+from pipelines.cli.place import store_of
 from pipelines.cli.session import session_of
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import verify
-from pipelines.ingest.read import any_path, schemas_of
-from pipelines.spec import Pipeline, Source, warnings
+from pipelines.ingest.read import any_path, known_schemas
+from pipelines.spec import Pipeline, Source, find_modules_beside, understood, warnings
 from pipelines.spec.places import with_lines
 from pipelines.stages import Site
 from pipelines.stages.expected import unfit
@@ -26,11 +26,13 @@ from pipelines.stages.shapes import shapes_of
 
 def validate(arguments: Arguments) -> None:
     """Print warnings and what was checked. Raises `CorrectTheSpec` with every problem."""
-    pipeline = pipeline_of(arguments)
+    # What is wrong by itself keeps nothing else from being held against the data.
+    pipeline, wrong = understood(Path(arguments.spec))
+    find_modules_beside(pipeline)
     suite, problems = _suite(pipeline)
-    for warning in warnings(pipeline):
+    for warning in () if wrong else warnings(pipeline):
         print(f"warning: {warning}")
-    problems = (*problems, *unloadable(pipeline))
+    problems = (*wrong, *problems, *unloadable(pipeline))
     notes = {source.name: _why_unread(source, pipeline) for source in pipeline.sources}
     readable = tuple(source for source in pipeline.sources if notes[source.name] is None)
     if readable:
@@ -61,7 +63,11 @@ def _suite(pipeline: Pipeline) -> tuple[Suite, tuple[str, ...]]:
     try:
         suite = load_suite(pipeline.expectations)
     except CorrectTheSpec as refused:
-        return Suite(), tuple(f"{Path(refused.where).name}, {problem}" for problem in refused.problems)
+        name = Path(refused.where).name
+        return Suite(), tuple(
+            f"{name}, {problem}" if problem.startswith("line ") else f"expectations: {name} {problem}"
+            for problem in refused.problems
+        )
     # Great Expectations takes seconds to come, so it is asked only where something is expected.
     return suite, _of_suite(suite, unknown_names(suite)) if suite.expectations else ()
 
@@ -70,8 +76,9 @@ def _against_data(site: Site, suite: Suite, *, has_states: bool) -> tuple[str, .
     """What does not fit the columns that the sources have, first in the spec, then, where its operations have
     states at all, in the expectations.
     """
-    schemas = schemas_of(site.spark, site.pipeline)
-    problems = verify(site.spark, site.pipeline, schemas=schemas)
+    schemas, problems = known_schemas(site.spark, site.pipeline)
+    known = replace(site.pipeline, sources=tuple(it for it in site.pipeline.sources if it.name in schemas))
+    problems += verify(site.spark, known, schemas=schemas)
     if problems or not has_states:
         return problems
     try:

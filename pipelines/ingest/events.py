@@ -14,7 +14,7 @@ from operator import or_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.ingest.read import UNREADABLE
+from pipelines.ingest.declared import UNREADABLE
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
 from pipelines.spec import Source
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS

@@ -17,9 +17,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import Window as W
 from pyspark.sql import functions as F
 
+from pipelines.ingest.declared import UNREADABLE
 from pipelines.ingest.events import ARRIVAL_US, BROKEN, DEFAULT_EVENT_COLUMNS, EVENT_US, IS_BROKEN
 from pipelines.ingest.holding import HELD, held_column, instant_of, lengths_rules, with_held
-from pipelines.ingest.read import UNREADABLE
 from pipelines.ingest.rules import RowRule
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Custom, Pipeline, Sliding, Window

@@ -12,8 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, TimestampType
 
+from pipelines.ingest.declared import UNREADABLE
 from pipelines.ingest.events import ARRIVAL_US, DEFAULT_EVENT_COLUMNS, EVENT_US, IS_BROKEN
-from pipelines.ingest.read import UNREADABLE
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Custom, PerElement, Pipeline, Sliding, Unaligned, Window
 from pipelines.windows import held, length_us, since

@@ -7,38 +7,37 @@ events.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from pyspark.errors import AnalysisException, IllegalArgumentException, SparkRuntimeException
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from pyspark.sql.types import (
-    ArrayType,
-    CharType,
-    DataType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    VarcharType,
+from pyspark.errors import (
+    AnalysisException,
+    IllegalArgumentException,
+    SparkRuntimeException,
+    UnsupportedOperationException,
 )
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql.types import StructType
 
 from pipelines.errors import CorrectTheSpec
+from pipelines.ingest.declared import TEXT_FORMATS, UNREADABLE, declared_schema, schema_as_loaded
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, Source, expand_paths, glob_of, is_uri
+from pipelines.spec.places import with_lines
 
 Schemas = Mapping[str, StructType]
 """The columns that the rows of each source have, by its name."""
 
-UNREADABLE = "_unreadable"
-TEXT_FORMATS = ("csv", "json")
 FILE_FORMATS = (*TEXT_FORMATS, "parquet", "orc", "text", "avro")
 """Formats that Spark reads from several paths at once."""
 NO_FILE = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 """What Spark says of a path at which there is nothing, and of a folder in which there is no file."""
 
+NO_FORMAT = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: \S+?(?=\.\s)")
+ALLOWED_FORMATS = "; allowed is what Spark reads, like parquet, csv, json, orc, delta, kafka or jdbc"
 OF_NANOSECONDS = (
     ". Spark reads instants in microseconds: write the file so (pandas: `to_parquet(…, "
     'coerce_timestamps="us", allow_truncated_timestamps=True)`)'
@@ -47,6 +46,14 @@ OF_NANOSECONDS = (
 
 class UnlikeFolders(ValueError):
     """A glob finds folders that each have folders of columns: which of them begin the table nobody tells."""
+
+
+CANNOT_BE_READ = (
+    AnalysisException,
+    IllegalArgumentException,
+    UnsupportedOperationException,
+    UnlikeFolders,
+)
 
 
 def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Path) -> DataFrame:
@@ -69,7 +76,7 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
             f"source `{source.name}`", (f"there is no file at {paths[0]}; put one there or correct `path`",)
         )
     if source.schema is not None:
-        return spark.createDataFrame([], _as_loaded(source)).limit(0)
+        return spark.createDataFrame([], schema_as_loaded(source)).limit(0)
     return _load(spark, source, paths=(any_path(source, home),)).limit(0)
 
 
@@ -151,10 +158,24 @@ def _is_hidden(name: str) -> bool:
 
 
 def schemas_of(spark: SparkSession, pipeline: Pipeline, *, batch: Interval | None = None) -> Schemas:
-    """The columns of all sources, each as `schema_of` has them."""
-    return {
-        source.name: schema_of(spark, source, home=pipeline.home, batch=batch) for source in pipeline.sources
-    }
+    """The columns of all sources, each as `schema_of` has them. Raises `CorrectTheSpec` with all problems."""
+    schemas, problems = known_schemas(spark, pipeline, batch=batch)
+    if problems:
+        raise CorrectTheSpec(pipeline.path.name, with_lines(problems, pipeline))
+    return schemas
+
+
+def known_schemas(
+    spark: SparkSession, pipeline: Pipeline, *, batch: Interval | None = None
+) -> tuple[Schemas, tuple[str, ...]]:
+    """The columns of the sources that can be read, and what is wrong with the others."""
+    schemas, problems = dict[str, StructType](), list[str]()
+    for source in pipeline.sources:
+        try:
+            schemas[source.name] = schema_of(spark, source, home=pipeline.home, batch=batch)
+        except CorrectTheSpec as refused:
+            problems += [f"{refused.where}: {problem}" for problem in refused.problems]
+    return schemas, tuple(problems)
 
 
 def schema_of(
@@ -170,54 +191,10 @@ def schema_of(
         is_parsed = source.format in TEXT_FORMATS
         return StructType([it for it in rows.schema if not (is_parsed and it.name == UNREADABLE)])
     if source.path is None or source.schema is not None:
-        return (
-            _load(spark, replace(source, path=None), paths=()).schema
-            if source.path is None
-            else _declared(source)
-        )
+        # Also where all columns are declared: whether there is such a format only Spark tells.
+        found = _load(spark, replace(source, path=None), paths=()).schema
+        return found if source.path is None else declared_schema(source)
     return _load(spark, source, paths=(any_path(source, home),)).schema
-
-
-def _declared(source: Source) -> StructType:
-    """The schema that the spec declares; Spark has to be running, which parses it."""
-    try:
-        declared = _as_stored(DataType.fromDDL(str(source.schema)))
-    except (AnalysisException, ValueError) as error:
-        raise _no_schema(source, str(error).strip().splitlines()[0]) from error
-    if not isinstance(declared, StructType):
-        raise _no_schema(source, f"found {declared.simpleString().upper()} without a name")
-    return declared
-
-
-def _as_loaded(source: Source) -> StructType:
-    """The declared schema, and where texts are parsed what could not be read."""
-    declared = _declared(source)
-    is_parsed = source.format in TEXT_FORMATS
-    return StructType([*declared.fields]).add(UNREADABLE, StringType()) if is_parsed else declared
-
-
-def _no_schema(source: Source, found: str) -> CorrectTheSpec:
-    problem = f"`schema` is not Spark DDL: {found}; allowed is like `origin STRING, at TIMESTAMP`"
-    return CorrectTheSpec(f"source `{source.name}`", (problem,))
-
-
-def _as_stored(kind: DataType) -> DataType:
-    """The type without the lengths of texts, which neither a reader nor a table of Spark's knows."""
-    match kind:
-        case CharType() | VarcharType():
-            return StringType()
-        case StructType():
-            return StructType([_field(it) for it in kind])
-        case ArrayType():
-            return ArrayType(_as_stored(kind.elementType), kind.containsNull)
-        case MapType():
-            return MapType(_as_stored(kind.keyType), _as_stored(kind.valueType), kind.valueContainsNull)
-        case _:
-            return kind
-
-
-def _field(field: StructField) -> StructField:
-    return StructField(field.name, _as_stored(field.dataType), field.nullable)
 
 
 def _load_found(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> DataFrame | None:
@@ -253,7 +230,7 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
     reader = spark.read.format(source.format).options(**dict(source.options))
     declared: StructType | None = None
     if source.schema is not None:
-        declared = _as_loaded(source)
+        declared = schema_as_loaded(source)
         if source.format in TEXT_FORMATS:
             reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", UNREADABLE)
             # Pruned columns are not parsed, and a row that breaks in one of them would pass for a good one.
@@ -262,8 +239,11 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
     try:
         rows = _rows_at(reader, paths, at_once=source.format in FILE_FORMATS)
         found = rows.columns
-    except (AnalysisException, IllegalArgumentException, UnlikeFolders) as error:
-        said = str(error).strip().splitlines()[0]
+    except Exception as error:
+        unknown = NO_FORMAT.search(str(error))
+        if unknown is None and not isinstance(error, CANNOT_BE_READ):
+            raise
+        said = f"{unknown[0]}{ALLOWED_FORMATS}" if unknown else str(error).strip().splitlines()[0]
         advice = OF_NANOSECONDS if "(NANOS" in said else ""
         problem = f"cannot be read as {source.format}: {said}{advice}"
         raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error

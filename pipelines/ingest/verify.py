@@ -34,10 +34,11 @@ from pipelines.aggregates.kinds import (
 )
 from pipelines.aggregates.options import by_expression, expression
 from pipelines.errors import CorrectTheSpec
+from pipelines.ingest.declared import UNREADABLE
 from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, select_columns
 from pipelines.ingest.fate import FATE, RULES
 from pipelines.ingest.holding import HELD
-from pipelines.ingest.read import UNREADABLE, Schemas
+from pipelines.ingest.read import Schemas
 from pipelines.spec import Custom, PerElement, Pipeline, Source, Unaligned
 from pipelines.spec.places import with_lines
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS

@@ -42,7 +42,7 @@ from pipelines.spec.model import (
     Window,
 )
 from pipelines.spec.modules import find_modules_beside
-from pipelines.spec.parse import load
+from pipelines.spec.parse import load, understood
 from pipelines.spec.paths import expand_paths, glob_of, is_uri, refuse_too_many_paths, shares_files, store_at
 from pipelines.spec.secret_values import hide, secrets_in, secrets_of
 
@@ -90,6 +90,7 @@ __all__ = [
     "sources_of",
     "state_fingerprint",
     "store_at",
+    "understood",
     "warnings",
     "windows_of",
     "without_reading",

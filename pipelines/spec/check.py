@@ -53,9 +53,7 @@ def name_problems(document: Fields) -> Iterator[Problem]:
 
 def _keys(document: Fields) -> list[Named]:
     located = document.items.get("key")
-    if located is None:
-        return []
-    items = located.value if isinstance(located.value, tuple) else (located,)
+    items = located.value if located is not None and isinstance(located.value, tuple) else ()
     return [(item.value, item.line) for item in items if isinstance(item.value, str)]
 
 

@@ -89,7 +89,7 @@ class Fields:
         return None
 
     def sql(self, name: str, *, required: bool = False) -> str | None:
-        """A SQL expression; what cannot be over a row alone is refused."""
+        """A SQL expression; what cannot be over a row alone is refused, and is none."""
         located = self.items.get(name)
         if located is not None and isinstance(located.value, bool | int | float):
             self._taken.add(name)
@@ -98,9 +98,11 @@ class Fields:
         if located is not None and located.value is None and not required:
             self.refuse(located, "found nothing; allowed is a SQL expression", name=name)
         if written is not None and located is not None:
-            for problem in problems_of(written, may_be_columns=LIKE_COLUMNS):
+            problems = problems_of(written, may_be_columns=LIKE_COLUMNS)
+            for problem in problems:
                 self.refuse(located, f"`{written}`: {problem}", name=name)
-        return written
+            return None if problems else written
+        return None
 
     def duration(self, name: str, *, positive: bool = False, calendar: bool = False) -> int | None:
         return self.read(name, lambda value: _length(value, positive=positive, calendar=calendar))
@@ -131,11 +133,15 @@ class Fields:
         return False
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """A list of texts; a single text is a list of one."""
+        """A list of texts."""
         located = self.take(name)
         if located is None:
             return None
-        items = located.value if isinstance(located.value, tuple) else (located,)
+        if not isinstance(located.value, tuple):
+            like = f", like `[{located.value}]`" if isinstance(located.value, str) else ""
+            self.refuse(located, f"found {kind_of(located)}; allowed is a list of names{like}", name=name)
+            return None
+        items = located.value
         others = [item for item in items if not isinstance(item.value, str)]
         for item in others:
             self.refuse(item, f"found {kind_of(item)}; allowed is a list of names", name=name)

@@ -77,10 +77,9 @@ def _operation(name: str, op: str, *, fields: Fields) -> Aggregate | None:
             continue
         options.append((option, _option(fields, option)))
     where = fields.sql("where")
+    is_understood = len(fields.problems) == before
     fields.close()
-    if len(fields.problems) > before:
-        return None
-    return Aggregate(name=name, op=op, of=of, where=where, options=tuple(options))
+    return Aggregate(name=name, op=op, of=of, where=where, options=tuple(options)) if is_understood else None
 
 
 def _option(fields: Fields, option: str) -> Scalar | tuple[Scalar, ...]:

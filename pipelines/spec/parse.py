@@ -25,6 +25,16 @@ def load(path: Path, *, home: Path | None = None) -> Pipeline:
 
     Relative paths of the spec start at `home`, else at `SASH_HOME`, else at the parent of the spec's folder.
     """
+    pipeline, problems = understood(path, home=home)
+    if problems:
+        raise CorrectTheSpec(pipeline.path.name, problems)
+    return pipeline
+
+
+def understood(path: Path, *, home: Path | None = None) -> tuple[Pipeline, tuple[str, ...]]:
+    """What can be understood of a spec file, and all of its problems: sources, aggregates and windows in
+    which something is wrong are left out.
+    """
     path = Path(path).absolute()
     told = os.environ.get("SASH_HOME")
     start = home or (Path(told) if told else path.parent.parent)
@@ -34,9 +44,7 @@ def load(path: Path, *, home: Path | None = None) -> Pipeline:
     document.close()
     for line, problem in name_problems(document):
         problems.add(line, problem)
-    if len(problems):
-        raise CorrectTheSpec(path.name, problems.told())
-    return pipeline
+    return pipeline, problems.told()
 
 
 def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -> Pipeline:

@@ -5,6 +5,7 @@ Such a problem begins with its place, like "source `main`: aggregate `paid`".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.errors import CorrectTheSpec
@@ -13,24 +14,29 @@ from pipelines.spec.yaml import Located, read_yaml
 
 OF_A_SOURCE = ("where", "event_time", "arrival_time", "substream")
 NOWHERE = 1 << 31
+LINE = re.compile(r"line (\d+): ")
 
 
 def with_lines(problems: Iterable[str], pipeline: Pipeline) -> tuple[str, ...]:
     """The problems in the order of the lines that they are about, each with its line; last those that are
-    about no line of the spec.
+    about no line of the spec. One that has its line already keeps it.
     """
     told = tuple(dict.fromkeys(problems))
     try:
-        document = read_yaml(pipeline.path)
+        # Keys that stand twice are among the problems already.
+        document = read_yaml(pipeline.path, refuse=lambda line, problem: None)
     except CorrectTheSpec:
         # It is gone, or was changed since it was loaded.
         return told
     places = dict(_places(pipeline, document))
     found = sorted(((_line(one, document, places=places), one) for one in told), key=lambda it: it[0])
-    return tuple(one if line == NOWHERE else f"line {line}: {one}" for line, one in found)
+    return tuple(one if line == NOWHERE or LINE.match(one) else f"line {line}: {one}" for line, one in found)
 
 
 def _line(problem: str, document: Located, *, places: Mapping[str, tuple[str, ...]]) -> int:
+    told = LINE.match(problem)
+    if told is not None:
+        return int(told[1])
     begins = max((it for it in places if problem.startswith(it)), key=len, default=None)
     if begins is None:
         return NOWHERE
@@ -56,6 +62,7 @@ def _way(document: Located, names: Sequence[str]) -> list[Located]:
 
 def _places(pipeline: Pipeline, document: Located) -> Iterator[tuple[str, tuple[str, ...]]]:
     """How problems begin, and the way from the top of the document to what they are about."""
+    yield "expectations: ", ("expectations",)
     yield from _of_all(pipeline, mark="")
     has_many = isinstance(document.value, Mapping) and "sources" in document.value
     for source in pipeline.sources:

@@ -49,8 +49,9 @@ def read_windows(
         own_us = fields.duration("allowed_lateness")
         panes = read_panes(fields.within("panes"), common)
         time = fields.choice("time", ("event", "arrival")) or "event"
+        is_understood = len(problems) == before
         fields.close()
-        if shape is not None and len(problems) == before:
+        if shape is not None and is_understood:
             window = Window(
                 name=name,
                 shape=shape,

@@ -70,15 +70,19 @@ def _read(fields: Fields, name: str, *, times: SourceTimes) -> Source | None:
             f"`schema` is missing; format {format_} needs one, in Spark DDL like `origin STRING, at "
             "TIMESTAMP`",
         )
+    options, select = _options(fields), _select(fields)
+    event_time = fields.sql("event_time", required=True) or ""
+    # Whatever else is wrong, its columns can be told.
+    is_understood = len(fields.problems) == before
     source = Source(
         name=name,
         format=format_,
         path=path,
-        options=_options(fields),
+        options=options,
         schema=schema,
-        select=_select(fields),
+        select=select,
         where=fields.sql("where"),
-        event_time=fields.sql("event_time", required=True) or "",
+        event_time=event_time,
         arrival_time=fields.sql("arrival_time"),
         event_id=_event_id(fields),
         substream=fields.sql("substream"),
@@ -87,7 +91,7 @@ def _read(fields: Fields, name: str, *, times: SourceTimes) -> Source | None:
         max_ahead_us=_either(fields.duration("max_ahead"), times.max_ahead_us),
     )
     fields.close()
-    return source if len(fields.problems) == before else None
+    return source if is_understood else None
 
 
 def _path(fields: Fields, format_: str) -> str | None:

@@ -15,6 +15,7 @@ TOP: list[tuple[str, str, str, str]] = [
     ("key: [city]", "kye: [city]", "line 3: ", "did you mean `key`?"),
     ("name: rides", "name: Rides!", "line 1: ", "allowed is [a-z][a-z0-9_]*"),
     ("name: rides\n", "", "line 1: ", "`name` is missing"),
+    ("key: [city]", "key: city", "line 3: ", "key: found `city`; allowed is a list of names, like `[city]`"),
     ("key: [city]", "key: {city: 1}", "line 3: ", "allowed is a list of names"),
     ("key: [city]", "key: [city,\n  5]", "line 4: ", "key: found `5`; allowed is a list of names"),
     ("key: [city]\n", "", "", "`key` is missing"),
