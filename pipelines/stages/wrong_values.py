@@ -10,15 +10,16 @@ import re
 
 from pyspark.errors import PythonException
 
-DATA_EXCEPTION = re.compile(r"\[(?!DELTA_)[A-Z0-9_.]+\] .*SQLSTATE: 22\w{3}")
-"""How Spark words what the SQL standard calls a data exception, in its first line."""
+DATA_EXCEPTION = re.compile(r"(?:\A|Exception: )(\[(?!DELTA_)[A-Z0-9_.]+\] .*SQLSTATE: 22\w{3})")
+"""How Spark words what the SQL standard calls a data exception: in the first line, or in that of a cause."""
 EXPRESSION = re.compile(r"^== SQL .*==\n(.+?)\n *\^", re.MULTILINE | re.DOTALL)
 BYPASS = re.compile(
     r" (If necessary set \S+ to \S+ to bypass this error(, and return NULL instead)?"
-    r"|Use 'try_sum' to tolerate overflow and return NULL instead)\."
+    r"|Use 'try_\w+' to tolerate overflow and return NULL instead)\."
 )
-RAISED = re.compile(r"^Traceback .*\n(?: .*\n)+(\S.*)$", re.MULTILINE)
+RAISED = re.compile(r"Traceback \(.*\n(?: .*\n)+(\S.*)$", re.MULTILINE)
 """The line after a traceback: what a function of the user's raised."""
+OF_PYTHON = "org.apache.spark.api.python.PythonException: "
 ADVICE = (
     "let such a value be null, with `try_cast`, `try_to_timestamp` or `nullif(…, 0)` (a rule about nulls can "
     "then quarantine its row), sum decimals where a sum of whole numbers overflows and decimals of "
@@ -28,13 +29,22 @@ ADVICE = (
 
 def wrong_value(error: Exception) -> str | None:
     """The problem, if the error is about a value of the data: the expression, what was found, what to do."""
-    told = str(error)
-    raised = RAISED.findall(told) if isinstance(error, PythonException) else []
+    told = _with_causes(error)
+    raised = RAISED.findall(told) if isinstance(error, PythonException) or OF_PYTHON in told else []
     if raised:
         return f"a custom function fails: {raised[-1]}; mend it, or the data"
-    found = DATA_EXCEPTION.match(told)
+    found = DATA_EXCEPTION.search(told)
     if found is None:
         return None
     expression = EXPRESSION.search(told)
     place = f"`{expression[1]}` fails on a value" if expression else "an expression fails on a value"
-    return f"{place}: {BYPASS.sub('', found.group())}; {ADVICE}"
+    return f"{place}: {BYPASS.sub('', found[1])}; {ADVICE}"
+
+
+def _with_causes(error: Exception) -> str:
+    """What an error says and what its causes say: of a failed write these alone know the value.
+
+    Without Connect Java's own causes are in the text; over Connect they are beside it.
+    """
+    causes = getattr(error, "getStackTrace", lambda: None)()
+    return f"{error}\n{causes or ''}"

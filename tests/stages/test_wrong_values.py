@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.errors import PythonException
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
 from pipelines.stages.wrong_values import ADVICE, wrong_value
 
@@ -21,6 +22,23 @@ OF_DECIMALS = (
     "[ARITHMETIC_OVERFLOW] Overflow in sum of decimals. Use 'try_sum' to tolerate overflow and return NULL "
     'instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22003'
 )
+OF_A_WRITE = """An error occurred while calling o2761.save.
+: org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows. SQLSTATE: 58030
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.taskFailed(QueryExecutionErrors.scala:814)
+Caused by: org.apache.spark.SparkArithmeticException: [ARITHMETIC_OVERFLOW] long overflow. Use \
+'try_multiply' to tolerate overflow and return NULL instead. If necessary set \
+"spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22003
+\tat org.apache.spark.sql.errors.ExecutionErrors.arithmeticOverflowError(ExecutionErrors.scala:132)
+"""
+RAISED_IN_A_WRITE = """An error occurred while calling o12.save.
+: org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows. SQLSTATE: 58030
+Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "calendar.py", line 7, in assign
+    raise ValueError("no such day")
+ValueError: no such day
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:581)
+"""
 TOO_LARGE = (
     "[NUMERIC_VALUE_OUT_OF_RANGE] 100 cannot be represented as Decimal(2, 0). If necessary set "
     '"spark.sql.ansi.enabled" to "false" to bypass this error, and return NULL instead. SQLSTATE: 22003'
@@ -36,6 +54,7 @@ def test_a_value_is_told_with_the_expression_that_cannot_bear_it() -> None:
     ("told", "kept"),
     [
         (OVERFLOW, "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"),
+        (OF_A_WRITE, "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"),
         (OF_DECIMALS, "[ARITHMETIC_OVERFLOW] Overflow in sum of decimals. SQLSTATE: 22003"),
         (
             TOO_LARGE,
@@ -53,6 +72,18 @@ def test_what_a_custom_function_raises_is_told_in_its_own_words() -> None:
         '  File "calendar.py", line 7, in assign\n    raise ValueError(\nValueError: no such day\n'
     )
     assert wrong_value(raised) == "a custom function fails: ValueError: no such day; mend it, or the data"
+
+
+def test_what_a_function_raises_while_a_table_is_written_is_told_alike() -> None:
+    told = "a custom function fails: ValueError: no such day; mend it, or the data"
+    assert wrong_value(ValueError(RAISED_IN_A_WRITE)) == told
+
+
+def test_over_connect_the_causes_stand_beside_what_failed() -> None:
+    first, _, causes = OF_A_WRITE.partition("\nCaused by")
+    failed = SparkConnectGrpcException(first.splitlines()[1], server_stacktrace=f"Caused by{causes}")
+    kept = "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"
+    assert wrong_value(failed) == f"an expression fails on a value: {kept}; {ADVICE}"
 
 
 @pytest.mark.parametrize(
