@@ -143,7 +143,9 @@ def _covariance(rows: Column, central: Column) -> Column:
 
 
 def _correlation(rows: Column, central: Column) -> Column:
-    varies = (rows > 1) & (central["xx"] != 0) & (central["yy"] != 0)
+    both_vary = (central["xx"] != 0) & (central["yy"] != 0)
+    # What is no number cannot be called constant beside another side that is.
+    varies = (rows > 1) & (both_vary | F.isnan(central["xx"]) | F.isnan(central["yy"]))
     return F.when(varies, central["xy"] / (F.sqrt(central["xx"]) * F.sqrt(central["yy"])))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from decimal import Decimal
 from fractions import Fraction
-from math import sqrt
+from math import isnan, sqrt
 
 import pytest
 from pyspark.sql import Row, SparkSession
@@ -85,6 +85,19 @@ def test_a_comoment_is_right(rows: list[tuple[float, float, Decimal, int]], resu
         "linear_trend": float(product / power(xs, 2)),
     }[op]
     assert abs(result[op] - wanted) <= ERROR * abs(wanted)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_the_correlation_with_what_is_no_number_is_none_though_the_other_side_is_constant(
+    spark: SparkSession, value: float
+) -> None:
+    rows = spark.createDataFrame(
+        [(0, "a", 0, value), (1, "a", 0, 1.0)], "id INT, key STRING, at INT, x DOUBLE"
+    )
+    asked = [aggregate("c", "correlation", "x", by="1.0D"), aggregate("d", "correlation", "1.0D", by="x")]
+    (result,) = results(states(rows, asked, parts=2), asked).collect()
+    (own,) = rows.agg(F.expr("corr(x, 1.0D)"), F.expr("corr(1.0D, x)")).collect()
+    assert [isnan(it) for it in (*own, result["c"], result["d"])] == [True] * 4
 
 
 def test_the_same_values_in_another_order_make_the_same_bits(spark: SparkSession) -> None:
