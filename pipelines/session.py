@@ -7,6 +7,7 @@ Delta.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -27,6 +28,9 @@ WARNINGS_ASIDE = (
 """What a JVM warns of goes beside the answers of a command, which somebody may read as JSON; that it goes
 without the archive of classes is no warning.
 """
+
+OPTIONS_OF_A_JVM = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+"""Variables by which whoever starts a JVM gives it options beside ours."""
 
 # What a client may set for itself. `snapshotPartitions` makes a session's first commit ten times faster.
 SESSION_SETTINGS = {
@@ -89,6 +93,7 @@ def server_settings(address: str) -> dict[str, str]:
             for option in (
                 f"-Dlog4j2.configurationFile={log_settings().as_uri()}",
                 *WARNINGS_ASIDE,
+                *collector(),
                 *ready_classes(),
             )
         ),
@@ -130,6 +135,12 @@ def connect_server_environment() -> dict[str, str]:
     """
     inherited = {name: value for name, value in os.environ.items() if name not in CLIENT_MODE}
     return {**inherited, "PYSPARK_PYTHON": sys.executable}
+
+
+def collector() -> list[str]:
+    """The garbage collector that leaves most to the work, unless another is named: no JVM starts with two."""
+    named = " ".join(os.environ.get(name, "") for name in OPTIONS_OF_A_JVM)
+    return [] if re.search(r"-XX:\+Use\w+GC\b", named) else ["-XX:+UseParallelGC"]
 
 
 def ready_classes() -> list[str]:

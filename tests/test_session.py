@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
-from pipelines.session import WARNINGS_ASIDE
+import pytest
+
+from pipelines.session import OPTIONS_OF_A_JVM, WARNINGS_ASIDE, collector
+
+COLLECTORS = ("UseSerialGC", "UseParallelGC", "UseG1GC", "UseZGC", "UseShenandoahGC")
 
 
 def test_what_a_jvm_warns_of_does_not_come_between_the_answers(tmp_path: Path) -> None:
@@ -18,3 +23,19 @@ def test_what_a_jvm_warns_of_does_not_come_between_the_answers(tmp_path: Path) -
     assert "is deprecated" in plain.stdout and "total_blobs" in plain.stdout
     assert aside.stdout == ""
     assert "is deprecated" in aside.stderr and "total_blobs" in aside.stderr
+
+
+@pytest.mark.parametrize("variable", OPTIONS_OF_A_JVM)
+@pytest.mark.parametrize("named", ["", "-Xmx1g", "-Xmx1g -XX:+UseSerialGC", "-XX:+UseG1GC"])
+def test_a_jvm_starts_with_one_collector_whichever_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, named: str
+) -> None:
+    for name in OPTIONS_OF_A_JVM:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, named)
+    options = [*named.split(), *collector()]
+    shown = subprocess.run(
+        ["java", *options, "-XX:+PrintFlagsFinal", "-version"], capture_output=True, text=True, check=True
+    )
+    used = {collector for collector in COLLECTORS if re.search(rf"\b{collector} += true", shown.stdout)}
+    assert used == {named.split("+")[1] if "GC" in named else "UseParallelGC"}
