@@ -38,7 +38,7 @@ def validate(arguments: Arguments) -> None:
     if readable:
         site = Site(session_of(arguments), store_of(arguments, pipeline), replace(pipeline, sources=readable))
         broken = () if problems else broken_laws(site)
-        problems = (*problems, *broken, *_against_data(site, suite, has_states=not broken))
+        problems = (*problems, *broken, *_against_data(site, suite, has_states=not (wrong or broken)))
     if problems:
         raise CorrectTheSpec(pipeline.path.name, with_lines(problems, pipeline))
     for note in notes.values():

@@ -36,7 +36,9 @@ FILE_FORMATS = (*TEXT_FORMATS, "parquet", "orc", "text", "avro")
 NO_FILE = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 """What Spark says of a path at which there is nothing, and of a folder in which there is no file."""
 
-NO_FORMAT = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: \S+?(?=\.\s)")
+NO_FORMAT = re.compile(
+    r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: .+?(?=\. |$)", re.MULTILINE
+)
 ALLOWED_FORMATS = "; allowed is what Spark reads, like parquet, csv, json, orc, delta, kafka or jdbc"
 OF_NANOSECONDS = (
     ". Spark reads instants in microseconds: write the file so (pandas: `to_parquet(…, "

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, ArithmeticException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -221,7 +221,7 @@ def _analysed(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
         return
     try:
         kinds = _kinds(rows, asked)
-    except AnalysisException as error:
+    except (AnalysisException, ArithmeticException) as error:
         if len(asked) > 1:
             for one in asked:
                 yield from _analysed(rows, [one])

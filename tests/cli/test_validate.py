@@ -46,6 +46,18 @@ WRONG = {
         ("event_time: at", "event_time: fare"),
         ("event_time", "is DOUBLE; allowed is TIMESTAMP"),
     ),
+    "a number of more digits than there are": (
+        ("{avg: fare}", "{avg: 1" + 40 * "0" + "}"),
+        ("aggregate `mean_fare`", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION"),
+    ),
+    "a format of several words": (("format: parquet", "format: of my own"), ("cannot be read as of my own",)),
+    "no window at all": (
+        (
+            "windows:\n  hourly: {tumbling: 1 hour}\n  rolling: {sliding: 2 hours, step: 30 minutes}",
+            "windows: 1",
+        ),
+        ("windows: found `1`; allowed is a mapping",),
+    ),
     "a reserved name": (
         ("  arrival_time: arrived\n", "  arrival_time: arrived\n  select: {window: fare}\n"),
         ("`window` is the name of one of Sash's own columns",),
