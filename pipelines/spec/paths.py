@@ -17,6 +17,7 @@ from pipelines.spec.durations import UNITS_US
 from pipelines.spec.model import Pipeline
 
 PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
+NOT_IN_STORES = re.compile(r"[\[\]\\^|\x00-\x1f\x7f]")
 DIRECTIVE = re.compile(r"%(-?.?)", re.DOTALL)
 DAY, HOUR, MINUTE, SECOND = (UNITS_US[unit] for unit in ("day", "hour", "minute", "second"))
 STEPS_US = {
@@ -108,10 +109,19 @@ def is_uri(path: str) -> bool:
 
 
 def store_at(named: str, start: Path) -> str:
-    """The address of a store: a URI as it is, a folder as an absolute path, which begins at `start`."""
+    """The address of a store: a URI as it is, a folder as an absolute path, which begins at `start`. Raises
+    `CorrectTheCall` where delta-rs can name no table in such a folder.
+    """
     if named.startswith("file:/"):
         named = "/" + named.removeprefix("file:").lstrip("/")
-    return named.rstrip("/") if is_uri(named) else str((start / Path(named).expanduser()).resolve())
+    if is_uri(named):
+        return named.rstrip("/")
+    folder = str((start / Path(named).expanduser()).resolve())
+    found = NOT_IN_STORES.search(folder)
+    if found is not None:
+        allowed = "allowed is a folder without any of [ ] \\ ^ | and control characters in its path"
+        raise CorrectTheCall(f"store {folder!r}: found {found[0]!r}; {allowed}")
+    return folder
 
 
 def path_problems(path: str) -> Iterator[str]:

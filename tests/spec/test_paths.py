@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
-from pipelines.spec import expand_paths, parse_instant
+from pipelines.spec import expand_paths, parse_instant, store_at
 from pipelines.spec.paths import path_problems
 
 
@@ -87,3 +91,19 @@ def test_a_path_with_known_formats_has_no_problem(path: str) -> None:
 def test_a_place_without_a_format_that_is_known_is_refused(path: str) -> None:
     (problem,) = path_problems(path)
     assert "; allowed" in problem
+
+
+@pytest.mark.parametrize("character", [*" !#$%&'()+,-.:;<=>?@_`{}~é日", "[", "]", "\\", "^", "|", "\t"])
+def test_a_store_lies_where_delta_rs_can_name_its_tables_and_nowhere_else(
+    tmp_path: Path, character: str
+) -> None:
+    named = f"{tmp_path}/a{character}b"
+    if character in "[]\\^|\t":
+        with pytest.raises(CorrectTheCall, match="allowed is a folder without any of"):
+            store_at(named, tmp_path)
+        return
+    table = f"{store_at(named, tmp_path)}/t"
+    for number in (1, 2):
+        write_deltalake(table, pa.table({"it": [number]}), mode="append")
+    assert DeltaTable(table).to_pyarrow_table().num_rows == 2
+    assert [it.name for it in tmp_path.iterdir()] == [f"a{character}b"]
