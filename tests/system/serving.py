@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from unittest.mock import patch
 
 from pipelines.orchestration.embedded import Server, ensure_server, running_server
 from pipelines.store.ledger_rows import LedgerRow
@@ -43,10 +45,14 @@ def serving(
     try:
         services.run("db", "migrate")
         changed = [word for it in settings.items() for word in ("--conf", "=".join(it))]
-        spark = ensure_server(
-            place_of_spark(folder),
-            lambda port: ([*launch(port)[0][:-1], *changed, "spark-internal"], services.environment),
-        )
+
+        def launched(port: int) -> tuple[list[str], Mapping[str, str]]:
+            # The command depends on the environment that it is to run in.
+            with patch.dict(os.environ, services.environment):
+                command, _ = launch(port)
+            return [*command[:-1], *changed, "spark-internal"], services.environment
+
+        spark = ensure_server(place_of_spark(folder), launched)
         always = {
             "conn_type": "spark_connect",
             "host": "localhost",
