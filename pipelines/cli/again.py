@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
 from pipelines.cli.arguments import Arguments
@@ -27,9 +28,14 @@ def run_again(arguments: Arguments, batch: Interval, *, wishes: Mapping[str, int
     flags = "".join(f" --{name.replace('_', '-')}" for name in FLAGS if name in wishes)
     if "watermark_us" in wishes:
         flags += f" --watermark {instant(wishes['watermark_us'])}"
-    return f"`sash run {arguments.spec} {bounds(batch)}{flags}{place_of(arguments)}`"
+    return f"`sash run {spec_of(arguments)} {bounds(batch)}{flags}{place_of(arguments)}`"
 
 
 def place_of(arguments: Arguments) -> str:
     """The store, if the command named one."""
-    return f" --store {arguments.store}" if arguments.store else ""
+    return f" --store {shlex.quote(arguments.store)}" if arguments.store else ""
+
+
+def spec_of(arguments: Arguments) -> str:
+    """The spec as a shell takes it."""
+    return shlex.quote(arguments.spec)

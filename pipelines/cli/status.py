@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.cli.again import again, place_of
+from pipelines.cli.again import again, place_of, spec_of
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.place import folder_of, pipeline_of, store_of
 from pipelines.cli.substreams import substreams
@@ -124,7 +124,7 @@ def _what_to_do(arguments: Arguments, pipeline: Pipeline, *, store: str, rows: S
         return (
             f"No batch has run, but there are rows in {', '.join(left)}: the pipeline is being rebuilt, or a "
             "rebuild was cut off. If nobody is at it, say it again: `sash run "
-            f"{arguments.spec}{place_of(arguments)} --rebuild`, with the batches that it was for"
+            f"{spec_of(arguments)}{place_of(arguments)} --rebuild`, with the batches that it was for"
         )
     if pending is None:
         return _next(arguments, pipeline, rows=rows)
@@ -138,7 +138,7 @@ def _what_to_do(arguments: Arguments, pipeline: Pipeline, *, store: str, rows: S
         case "stopped":
             failed = f"NOT success AND batch_start = '{instant(pending.batch.start_us)}'"
             told = (
-                f'was stopped by a check: `sash show {arguments.spec} checks --where "{failed}"'
+                f'was stopped by a check: `sash show {spec_of(arguments)} checks --where "{failed}"'
                 f"{place_of(arguments)}` tells which. Correct the data or the expectation, then run it "
                 f"again: {command}"
             )
@@ -152,4 +152,4 @@ def _next(arguments: Arguments, pipeline: Pipeline, *, rows: Sequence[LedgerRow]
         batch = next_batch(rows, pipeline)
     except CorrectTheCall as nowhere:
         return f"Next: {nowhere}"
-    return f"Next: batch {batch}, with `sash run {arguments.spec}{place_of(arguments)}`"
+    return f"Next: batch {batch}, with `sash run {spec_of(arguments)}{place_of(arguments)}`"

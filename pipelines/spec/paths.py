@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from datetime import MAXYEAR, UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US, Interval, floor_to, from_us, to_us
@@ -17,7 +18,7 @@ from pipelines.spec.durations import UNITS_US
 from pipelines.spec.model import Pipeline
 
 PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
-NOT_IN_STORES = re.compile(r"[\[\]\\^|\x00-\x1f\x7f]")
+NOT_IN_STORES = re.compile(r"[\[\]\\^|\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
 DIRECTIVE = re.compile(r"%(-?.?)", re.DOTALL)
 DAY, HOUR, MINUTE, SECOND = (UNITS_US[unit] for unit in ("day", "hour", "minute", "second"))
 STEPS_US = {
@@ -113,13 +114,13 @@ def store_at(named: str, start: Path) -> str:
     `CorrectTheCall` where delta-rs can name no table in such a folder.
     """
     if named.startswith("file:/"):
-        named = "/" + named.removeprefix("file:").lstrip("/")
+        named = "/" + unquote(named.removeprefix("file:").lstrip("/"))
     if is_uri(named):
         return named.rstrip("/")
     folder = str((start / Path(named).expanduser()).resolve())
     found = NOT_IN_STORES.search(folder)
     if found is not None:
-        allowed = "allowed is a folder without any of [ ] \\ ^ | and control characters in its path"
+        allowed = "allowed is a path without any of [ ] \\ ^ |, control characters and escapes like %20"
         raise CorrectTheCall(f"store {folder!r}: found {found[0]!r}; {allowed}")
     return folder
 

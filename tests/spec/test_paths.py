@@ -93,13 +93,16 @@ def test_a_place_without_a_format_that_is_known_is_refused(path: str) -> None:
     assert "; allowed" in problem
 
 
-@pytest.mark.parametrize("character", [*" !#$%&'()+,-.:;<=>?@_`{}~é日", "[", "]", "\\", "^", "|", "\t"])
+REFUSED = ("[", "]", "\\", "^", "|", "\t", "%20")
+
+
+@pytest.mark.parametrize("character", [*" !#$%&'()+,-.:;<=>?@_`{}~é日", *REFUSED])
 def test_a_store_lies_where_delta_rs_can_name_its_tables_and_nowhere_else(
     tmp_path: Path, character: str
 ) -> None:
     named = f"{tmp_path}/a{character}b"
-    if character in "[]\\^|\t":
-        with pytest.raises(CorrectTheCall, match="allowed is a folder without any of"):
+    if character in REFUSED:
+        with pytest.raises(CorrectTheCall, match="allowed is a path without any of"):
             store_at(named, tmp_path)
         return
     table = f"{store_at(named, tmp_path)}/t"
@@ -107,3 +110,8 @@ def test_a_store_lies_where_delta_rs_can_name_its_tables_and_nowhere_else(
         write_deltalake(table, pa.table({"it": [number]}), mode="append")
     assert DeltaTable(table).to_pyarrow_table().num_rows == 2
     assert [it.name for it in tmp_path.iterdir()] == [f"a{character}b"]
+
+
+def test_a_store_told_as_a_uri_of_a_file_is_the_folder_that_it_names(tmp_path: Path) -> None:
+    folder = tmp_path / "my store, 100%"
+    assert store_at(folder.as_uri(), tmp_path) == str(folder)
