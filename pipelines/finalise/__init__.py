@@ -9,7 +9,7 @@ from pipelines.finalise.concern import Concern, concern_of
 from pipelines.finalise.news import CAME, counts_news, frame_news, session_news
 from pipelines.finalise.panes import panes
 from pipelines.finalise.publication import Publication
-from pipelines.finalise.reshaped import as_if_taken_back, taken_back
+from pipelines.finalise.reshaped import as_brought, as_if_taken_back, taken_back
 from pipelines.finalise.results import RESULT_BOUNDS, finished, last_published, with_values
 from pipelines.finalise.retractions import Present, retracted_sessions
 from pipelines.finalise.sessions import session_states, with_cut_anew
@@ -22,6 +22,7 @@ __all__ = [
     "Present",
     "Publication",
     "all_of",
+    "as_brought",
     "as_if_taken_back",
     "concern_of",
     "counts_news",

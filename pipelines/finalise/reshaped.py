@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -26,6 +29,17 @@ def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication)
         publication.is_final(pipeline).alias("is_final"),
     )
     return as_panes(retracted, pipeline, restated=True)
+
+
+def as_brought(gone: DataFrame, there: DataFrame, *, pipeline: Pipeline) -> DataFrame:
+    """The retract rows `gone`, with the timing of the pane that is `there` under the same bounds, if any."""
+    place = (*pipeline.key, *RESULT_BOUNDS)
+    brings = there.where("kind = 'insert'").select(
+        *[F.col(name).alias(f"_of_{name}") for name in place], F.col("timing").alias("_brought")
+    )
+    same = [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in place]
+    beside = gone.join(brings, on=reduce(and_, same), how="left")
+    return beside.withColumn("timing", F.coalesce("_brought", "timing")).select(*gone.columns)
 
 
 def as_if_taken_back(last: DataFrame, *, publication: Publication) -> DataFrame:

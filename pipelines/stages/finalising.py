@@ -16,6 +16,7 @@ from pipelines.finalise import (
     RESULT_BOUNDS,
     Present,
     Publication,
+    as_brought,
     as_if_taken_back,
     panes,
     retracted_sessions,
@@ -97,7 +98,7 @@ def _told(
     gone = taken_back(last, pipeline=work.pipeline, publication=publication)
     last = as_if_taken_back(last, publication=publication)
     there = panes(states, last, news=news, pipeline=work.pipeline, publication=publication)
-    return there.unionByName(gone)
+    return there.unionByName(as_brought(gone, there, pipeline=work.pipeline))
 
 
 def _of_sessions_that_are_gone(
