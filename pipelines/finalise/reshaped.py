@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import and_
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS
 from pipelines.finalise.retractions import as_panes, was_due
+from pipelines.finalise.sessions import renamed, same_place
 from pipelines.finalise.triggers import is_published
 from pipelines.spec import Pipeline
+
+BROUGHT = "_brought_"
 
 
 def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication) -> DataFrame:
@@ -34,12 +34,9 @@ def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication)
 def as_brought(gone: DataFrame, there: DataFrame, *, pipeline: Pipeline) -> DataFrame:
     """The retract rows `gone`, with the timing of the pane that is `there` under the same bounds, if any."""
     place = (*pipeline.key, *RESULT_BOUNDS)
-    brings = there.where("kind = 'insert'").select(
-        *[F.col(name).alias(f"_of_{name}") for name in place], F.col("timing").alias("_brought")
-    )
-    same = [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in place]
-    beside = gone.join(brings, on=reduce(and_, same), how="left")
-    return beside.withColumn("timing", F.coalesce("_brought", "timing")).select(*gone.columns)
+    brings = renamed(there.where("kind = 'insert'"), BROUGHT, pipeline=pipeline, beside=("timing",))
+    beside = gone.join(brings, on=same_place(BROUGHT, place), how="left")
+    return beside.withColumn("timing", F.coalesce(f"{BROUGHT}timing", "timing")).select(*gone.columns)
 
 
 def as_if_taken_back(last: DataFrame, *, publication: Publication) -> DataFrame:
