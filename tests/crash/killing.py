@@ -1,5 +1,5 @@
 """Ends a running command the hard way as soon as it has written something: SIGKILL, to its Python and its
-JVM at once, or to one of them.
+JVM at once, or to one of them. Or stops it there for as long as somebody copies what a SIGKILL would leave.
 """
 
 from __future__ import annotations
@@ -7,15 +7,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 import psutil
 
-from tests.crash.watching import Watch
+from tests.crash.watching import Watch, What
 
 LOOK_SECONDS = 0.001
 WATCH_SECONDS = 0.05
@@ -27,7 +29,6 @@ QUICK = {
     "SASH_MEMORY": "1g",
 }
 
-What = Literal["commit", "data file"]
 Victim = Literal["both", "jvm", "python"]
 
 PATTERNS: dict[What, str] = {"commit": "*/*/_delta_log/*.json", "data file": "*/*/**/*.parquet"}
@@ -52,34 +53,87 @@ class Moment:
     number: int = 1
     table: str | None = None
 
-    def has_come(self, store: Path, stood: set[Path], watch: Watch) -> bool:
-        if self.what == "commit":
-            return watch.sees(self.number, table=self.table, seconds=WATCH_SECONDS)
-        return len(written(store, self.what) - stood) >= self.number
-
 
 def run_and_kill(command: Sequence[str], store: Path, *, at: Moment, victim: Victim = "both") -> Ended:
     """Start a command and kill it at a moment. One that writes less ends by itself, and has to end well."""
-    stood = written(store, at.what)
-    with Watch(store) as watch:
+    with Watch(store, at.what) as watch, started(command) as (process, output):
+        reached = wait_until(lambda: watch.sees(at.number, table=at.table, seconds=WATCH_SECONDS), process)
+        if reached:
+            kill(process.pid, victim=victim)
+        process.wait(timeout=PATIENCE_SECONDS)
+        said = all_of(output)
+        assert reached or process.returncode == 0, said
+        watch.catch_up()
+        return Ended(reached, said, watch.tables[-1] if watch.tables else None)
+
+
+def run_and_freeze(command: Sequence[str], store: Path, *, what: What, keep: Callable[[str], None]) -> None:
+    """Start a command, and stop all of it at each of its writes while `keep`, which is told the table, looks
+    at what a SIGKILL would leave there: the same, for a process that is stopped writes nothing, and one that
+    is killed tidies nothing up. It has to end well.
+    """
+    with Watch(store, what) as watch, started(command) as (process, output):
+        tree, kept = Tree(process.pid), 0
+        while process.poll() is None:
+            if not watch.sees(kept + 1, seconds=WATCH_SECONDS):
+                continue
+            with tree.frozen():
+                watch.catch_up()
+                keep(watch.tables[-1])
+            kept = len(watch.tables)
+        assert process.returncode == 0, all_of(output)
+
+
+@contextmanager
+def started(command: Sequence[str]) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
+    """A process and the file of all that it says; nothing of it is left in the end."""
+    with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            command,
-            env={**os.environ, **QUICK},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+            command, env={**os.environ, **QUICK}, stdout=output, stderr=subprocess.STDOUT
         )
         try:
-            reached = wait_until(lambda: at.has_come(store, stood, watch), process)
-            if reached:
-                kill(process.pid, victim=victim)
-            said, _ = process.communicate(timeout=PATIENCE_SECONDS)
-            assert reached or process.returncode == 0, said
-            watch.catch_up()
-            return Ended(reached, said, watch.tables[-1] if watch.tables else None)
+            yield process, output
         finally:
             kill(process.pid, victim="both")
             process.wait()
+
+
+def all_of(output: IO[bytes]) -> str:
+    output.seek(0)
+    return output.read().decode()
+
+
+class Tree:
+    """A process and all below it. To find those takes longer than a commit: they are remembered."""
+
+    def __init__(self, pid: int) -> None:
+        self.root = psutil.Process(pid)
+        self.known = [self.root]
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """All stopped, and sent on again."""
+        self._send(signal.SIGSTOP)
+        self.known = [self.root, *self.root.children(recursive=True)]
+        self._send(signal.SIGSTOP)
+        while not all(has_stopped(it) for it in self.known):
+            time.sleep(LOOK_SECONDS)
+        try:
+            yield
+        finally:
+            self._send(signal.SIGCONT)
+
+    def _send(self, what: signal.Signals) -> None:
+        for it in self.known:
+            send(it, what)
+
+
+def has_stopped(process: psutil.Process) -> bool:
+    """Or has ended."""
+    try:
+        return process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def written(store: Path, what: What) -> set[Path]:
@@ -87,7 +141,7 @@ def written(store: Path, what: What) -> set[Path]:
     return {path for path in store.glob(PATTERNS[what]) if what == "commit" or "_delta_log" not in path.parts}
 
 
-def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> bool:
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> bool:
     """Whether it came to hold before the process ended."""
     until = time.monotonic() + PATIENCE_SECONDS
     while process.poll() is None and time.monotonic() < until:

@@ -1,19 +1,21 @@
-"""Worlds that are all the same until something is asked in them, and somebody kills it at another write."""
+"""Worlds that are all the same until something is asked in them, and it ends at another of its writes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
 from pipelines.intervals import Interval, show_instant
-from tests.crash.killing import Moment, What, run_and_kill, written
+from tests.crash.killing import Moment, run_and_freeze, run_and_kill, written
+from tests.crash.watching import What
 from tests.crash.world import Contents, World
 
 SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
 TRIES = 5
+KILLED = 3
+"""How often one is killed in earnest, beside the copies of what each kill would leave."""
 
 
 def command(world: World, name: str, *words: str) -> list[str]:
@@ -27,7 +29,7 @@ def of_batch(batch: Interval, *flags: str) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class Kills:
-    """Something asked in a world that stands as `before`, which comes to `wanted` if nobody kills it.
+    """Something asked in a world that stands as `before`, killed at each of its writes.
 
     `struck` are the tables after whose commit it was killed: not those that it was aimed at, for the next
     commit may come first.
@@ -54,15 +56,26 @@ class Kills:
         return contents
 
     def each(self, what: What, *, stride: int = 1) -> Iterator[tuple[World, bool]]:
-        """A world for every `stride`-th write, killed there, until one writes less and is done. Then, of
-        commits, one for each table after whose commit none was killed, until all have been.
+        """A world for every `stride`-th write and the first to each table, as a kill there would leave it,
+        and the one that was not killed. Then some that were killed in earnest. Then, of commits, one for each
+        table after whose commit there was none, until all have been.
         """
-        for number in count(1, stride):
-            world, was_killed = self._killed(Moment(what=what, number=number))
-            yield world, was_killed
-            if not was_killed:
-                break
-        assert number > 8, "it was to be killed at each of many writes"
+        running, worlds, written_to = self.before.copy(self.folder / "frozen"), list[World](), list[str]()
+
+        def keep(table: str) -> None:
+            written_to.append(table)
+            number = len(written_to)
+            if number % stride == 0 or table not in self.struck:
+                worlds.append(running.copy(self.folder / f"{number}, at a {what} of {table}"))
+                self.struck.add(table)
+
+        run_and_freeze(self.order(running, *self.words), running.store, what=what, keep=keep)
+        assert len(written_to) > 8, "it was to be stopped at each of many writes"
+        print(f"stopped at {len(written_to)} writes, of which {len(worlds)} are tried", flush=True)
+        yield from ((world, True) for world in worlds)
+        yield running, False
+        for number in range(1, len(written_to), len(written_to) // KILLED + 1):
+            yield self._killed(Moment(what=what, number=number))
         if what == "commit":
             for _ in range(TRIES):
                 for table in sorted(self.tables - self.struck):

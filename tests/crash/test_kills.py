@@ -14,8 +14,9 @@ from pipelines.stages.abandoning import abandon_batch
 from pipelines.stages.site import folder_of
 from pipelines.store.ledger_rows import unfinished
 from pipelines.store.reader import read_ledger
-from tests.crash.killing import Moment, Victim, What, run_and_kill
+from tests.crash.killing import Moment, Victim, run_and_kill
 from tests.crash.kills import Kills, command, of_batch
+from tests.crash.watching import What
 from tests.crash.world import ALONE, BOTH, CHANGED, FIRST, SECOND_BATCH, SPEC, World
 
 pytestmark = pytest.mark.slow
@@ -31,13 +32,12 @@ def with_changed_rows(world: World) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A run of a batch after others ran and something was changed; killed at every `stride`-th write."""
+    """A run of a batch after others ran and something was changed."""
 
     batch: Interval
     ran: tuple[Interval, ...] = (FIRST,)
     change: Callable[[World], None] = as_it_was
     flags: tuple[str, ...] = ()
-    stride: int = 1
     spec: str = SPEC
 
     def run(self, spark: SparkSession, world: World) -> None:
@@ -57,7 +57,7 @@ class Asked:
         return world
 
 
-ALONE_AND_FIRST = Asked(batch=FIRST, ran=(), spec=ALONE, stride=2)
+ALONE_AND_FIRST = Asked(batch=FIRST, ran=(), spec=ALONE)
 """It makes the tables too."""
 NEW = Asked(batch=SECOND_BATCH)
 RESTATED = Asked(batch=FIRST, ran=(FIRST, SECOND_BATCH), change=with_changed_rows)
@@ -65,32 +65,30 @@ COVERING = Asked(batch=BOTH, ran=(FIRST, SECOND_BATCH), change=with_changed_rows
 HEALED = Asked(batch=SECOND_BATCH, ran=(FIRST, SECOND_BATCH), flags=("--ignore-lateness",))
 WIDENED = Asked(batch=SECOND_BATCH, change=World.add_window)
 # It writes most: each table is emptied, and each lane in it fenced.
-REBUILT = Asked(
-    batch=BOTH, ran=(FIRST, SECOND_BATCH), change=with_changed_rows, flags=("--rebuild", "--yes"), stride=3
-)
+REBUILT = Asked(batch=BOTH, ran=(FIRST, SECOND_BATCH), change=with_changed_rows, flags=("--rebuild", "--yes"))
 
 
 @pytest.mark.parametrize(
-    ("asked", "what"),
+    ("asked", "what", "stride"),
     [
-        pytest.param(ALONE_AND_FIRST, "commit", id="the first of all, alone"),
-        pytest.param(NEW, "commit", id="a new batch, at commits"),
-        pytest.param(NEW, "data file", id="a new batch, at data files"),
-        pytest.param(RESTATED, "commit", id="a restatement, at commits"),
-        pytest.param(RESTATED, "data file", id="a restatement, at data files"),
-        pytest.param(COVERING, "commit", id="in the place of others"),
-        pytest.param(HEALED, "commit", id="lateness ignored"),
-        pytest.param(WIDENED, "commit", id="with a new window"),
-        pytest.param(REBUILT, "commit", id="rebuilt"),
+        pytest.param(ALONE_AND_FIRST, "commit", 2, id="the first of all, alone"),
+        pytest.param(NEW, "commit", 1, id="a new batch, at commits"),
+        pytest.param(NEW, "data file", 2, id="a new batch, at data files"),
+        pytest.param(RESTATED, "commit", 1, id="a restatement, at commits"),
+        pytest.param(RESTATED, "data file", 2, id="a restatement, at data files"),
+        pytest.param(COVERING, "commit", 2, id="in the place of others"),
+        pytest.param(HEALED, "commit", 2, id="lateness ignored"),
+        pytest.param(WIDENED, "commit", 2, id="with a new window"),
+        pytest.param(REBUILT, "commit", 3, id="rebuilt"),
     ],
 )
 def test_a_batch_killed_at_each_write_and_run_again_leaves_no_trace(
-    spark: SparkSession, tmp_path: Path, asked: Asked, what: What
+    spark: SparkSession, tmp_path: Path, asked: Asked, what: What, stride: int
 ) -> None:
     before = asked.stood_before(spark, tmp_path / "before")
     kills = Kills(before=before, words=("run", *of_batch(asked.batch, *asked.flags)), folder=tmp_path)
     wanted = kills.calm(lambda world: asked.run(spark, world))
-    for world, was_killed in kills.each(what, stride=asked.stride):
+    for world, was_killed in kills.each(what, stride=stride):
         if was_killed:
             asked.run(spark, world)
         assert world.contents() == wanted, world.home.name

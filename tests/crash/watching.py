@@ -1,4 +1,5 @@
-"""Tells of every commit into a store in the order in which they are made, and at once: by Linux's inotify.
+"""Tells of every commit into a store, or of every data file, in the order in which they are made, and at
+once: by Linux's inotify.
 
 Who looks at the folder every millisecond sees some only when the next one is there too.
 """
@@ -12,28 +13,35 @@ import select
 import struct
 import time
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 # Of `inotify.h`: something came, by being made or by a new name; and what came is a folder.
 CREATED, MOVED_TO = 0x100, 0x80
 EVENT = struct.Struct("iIII")
 MOST_BYTES = 1 << 16
-COMMIT = re.compile(r"\d{20}\.json")
 LOG = "_delta_log"
-DEPTH = 3
-"""Below a store: a pipeline, a table, its log."""
+TABLE = 2
+"""How deep a table lies below a store: in a pipeline's folder. Its log and its data lie below that."""
+
+What = Literal["commit", "data file"]
+
+NAMES: dict[What, re.Pattern[str]] = {
+    "commit": re.compile(r"\d{20}\.json"),
+    "data file": re.compile(r"[^.].*\.parquet"),
+}
 
 
 class Watch:
-    """What is committed from now on: `tables` are those committed to, one for each commit, in order."""
+    """What is written from now on: `tables` are those written to, one for each write, in order."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, what: What = "commit") -> None:
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.queue = self.libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         self.folders: dict[int, Path] = {}
         self.seen: set[Path] = set()
         self.tables: list[str] = []
         self.store = store
+        self.what: What = what
         store.mkdir(parents=True, exist_ok=True)
         self._look_at(store)
         self.tables.clear()
@@ -45,7 +53,7 @@ class Watch:
         os.close(self.queue)
 
     def sees(self, number: int, *, seconds: float, table: str | None = None) -> bool:
-        """Whether so many commits were made, to one table or to any; waits for them for a while."""
+        """Whether there were so many writes, to one table or to any; waits for them for a while."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             if self.count(table) >= number:
@@ -72,11 +80,15 @@ class Watch:
             self._came(self.folders[which] / name)
 
     def _came(self, path: Path) -> None:
-        if path.parent.name == LOG:
-            if COMMIT.fullmatch(path.name) and path not in self.seen:
+        way = path.relative_to(self.store).parts
+        is_apart = (LOG in way[TABLE:]) != (self.what == "commit")
+        if len(way) > TABLE and is_apart:
+            return
+        if len(way) > TABLE and NAMES[self.what].fullmatch(path.name):
+            if path not in self.seen:
                 self.seen.add(path)
-                self.tables.append(path.parts[-3])
-        elif self._is_of_logs(path):
+                self.tables.append(way[TABLE - 1])
+        elif path.is_dir():
             self._look_at(path)
 
     def _look_at(self, folder: Path) -> None:
@@ -85,7 +97,3 @@ class Watch:
         self.folders[which] = folder
         for path in sorted(folder.iterdir()):
             self._came(path)
-
-    def _is_of_logs(self, path: Path) -> bool:
-        depth = len(path.relative_to(self.store).parts)
-        return (depth < DEPTH or (depth == DEPTH and path.name == LOG)) and path.is_dir()
