@@ -79,3 +79,12 @@ class RunAgain(SashError):
 
     The same call works later.
     """
+
+
+def with_causes(error: Exception) -> str:
+    """What an error says and what its causes say, which alone may know what was wrong.
+
+    Without Connect Java's own causes are in the text; over Connect they are beside it.
+    """
+    causes = getattr(error, "getStackTrace", lambda: None)()
+    return f"{error}\n{causes or ''}"

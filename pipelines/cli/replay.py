@@ -19,6 +19,7 @@ from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site
 from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.site import folder_of
+from pipelines.store import attempts
 from pipelines.store.ledger_rows import LedgerRow, newest, standing, unfinished
 from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import count_rows, read_ledger, replay_of, rows_by_batch, wishes_of
@@ -104,12 +105,20 @@ def _say(line: str) -> None:
 def _left(pipeline: Pipeline, store: str, *, what: str) -> list[Interval]:
     """The batch that such a replay was at when it was cut off: others wait for it, and the rows by which it
     was found may be gone.
+
+    One that has such rows and that nobody has begun is taken for it too: whoever opened it was killed before
+    it could note what was asked for.
     """
     pending = unfinished(read_ledger(store, pipeline.name))
     if pending is None:
         return []
-    wishes = wishes_of(store, pipeline.name, batch=pending.batch, revision=pending.revision)
-    return [pending.batch] if replay_of(what) in wishes else []
+    batch, revision = pending.batch, pending.revision
+    is_noted = replay_of(what) in wishes_of(store, pipeline.name, batch=batch, revision=revision)
+    if is_noted:
+        return [batch]
+    happened = attempts.read(folder_of(store, pipeline))
+    is_begun = any(one.what == "begun" and one.is_of(batch, revision) for one in happened)
+    return [] if is_begun or batch not in rows_by_batch(store, pipeline.name, table=TABLES[what]) else [batch]
 
 
 def _batches(batches: Collection[Interval]) -> str:

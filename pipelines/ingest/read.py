@@ -22,8 +22,9 @@ from pyspark.errors import (
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
-from pipelines.errors import CorrectTheSpec
+from pipelines.errors import CorrectTheSpec, RunAgain
 from pipelines.ingest.declared import TEXT_FORMATS, UNREADABLE, declared_schema, schema_as_loaded
+from pipelines.ingest.unreadable import unreadable_file
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, Source, expand_paths, glob_of, is_uri
 from pipelines.spec.places import with_lines
@@ -242,6 +243,9 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
         rows = _rows_at(reader, paths, at_once=source.format in FILE_FORMATS)
         found = rows.columns
     except Exception as error:
+        unreadable = unreadable_file(error)
+        if unreadable is not None:
+            raise RunAgain(f"source `{source.name}`: {unreadable}") from error
         unknown = NO_FORMAT.search(str(error))
         if unknown is None and not isinstance(error, CANNOT_BE_READ):
             raise

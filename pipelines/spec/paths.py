@@ -45,7 +45,9 @@ FORMATS = {
 YEAR = 12
 """Months."""
 MOST_PATHS = 10_000
-URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
+REMOTE_STORES = ("abfs", "abfss", "adl", "az", "azure", "gs", "hdfs", "s3", "s3a")
+"""What delta-rs knows of the means by which Hadoop, and so Spark, reaches a store."""
 
 
 def refuse_too_many_paths(pipeline: Pipeline, batch: Interval) -> None:
@@ -111,18 +113,25 @@ def is_uri(path: str) -> bool:
 
 def store_at(named: str, start: Path) -> str:
     """The address of a store: a URI as it is, a folder as an absolute path, which begins at `start`. Raises
-    `CorrectTheCall` where delta-rs can name no table in such a folder.
+    `CorrectTheCall` where there can be no such store, or delta-rs can name no table in it.
     """
     if named.startswith("file:/"):
         named = "/" + unquote(named.removeprefix("file:").lstrip("/"))
-    if is_uri(named):
+    uri = URI.match(named)
+    if uri is not None:
+        if uri[1].lower() not in REMOTE_STORES:
+            allowed = f"allowed is a folder, or a URI of {', '.join(REMOTE_STORES)}"
+            raise CorrectTheCall(f"store {named!r}: found `{uri[1]}:`; {allowed}")
         return named.rstrip("/")
-    folder = str((start / Path(named).expanduser()).resolve())
-    found = NOT_IN_STORES.search(folder)
+    folder = (start / Path(named).expanduser()).resolve()
+    found = NOT_IN_STORES.search(str(folder))
     if found is not None:
         allowed = "allowed is a path without any of [ ] \\ ^ |, control characters and escapes like %20"
-        raise CorrectTheCall(f"store {folder!r}: found {found[0]!r}; {allowed}")
-    return folder
+        raise CorrectTheCall(f"store {str(folder)!r}: found {found[0]!r}; {allowed}")
+    file = next((it for it in (folder, *folder.parents) if it.is_file()), None)
+    if file is not None:
+        raise CorrectTheCall(f"store {str(folder)!r}: {file} is a file; allowed is a folder, new or old")
+    return str(folder)
 
 
 def path_problems(path: str) -> Iterator[str]:

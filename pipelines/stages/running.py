@@ -18,8 +18,10 @@ from pipelines.errors import (
     CorrectTheCall,
     CorrectTheSpec,
     LookAtTheData,
+    RunAgain,
     WaitForTheBatch,
 )
+from pipelines.ingest.unreadable import unreadable_file
 from pipelines.spec import Pipeline, Source, refuse_too_many_paths, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
 from pipelines.stages.combining import combine_batch
@@ -239,6 +241,9 @@ def _marked(work: Work) -> Iterator[None]:
         raise CorrectTheSpec(work.pipeline.path.name, (str(error).strip().splitlines()[0],)) from error
     except Exception as error:
         mark(work.tables, work.run, status="failed")
+        unreadable = unreadable_file(error, store=work.site.store)
+        if unreadable is not None:
+            raise RunAgain(unreadable) from error
         problem = wrong_value(error)
         if problem is None:
             raise

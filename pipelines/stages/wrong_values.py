@@ -10,6 +10,8 @@ import re
 
 from pyspark.errors import PythonException
 
+from pipelines.errors import with_causes
+
 DATA_EXCEPTION = re.compile(r"(?:\A|Exception: )(\[(?!DELTA_)[A-Z0-9_.]+\] .*SQLSTATE: 22\w{3})")
 """How Spark words what the SQL standard calls a data exception: in the first line, or in that of a cause."""
 EXPRESSION = re.compile(r"^== SQL .*==\n(.+?)\n *\^", re.MULTILINE | re.DOTALL)
@@ -29,7 +31,7 @@ ADVICE = (
 
 def wrong_value(error: Exception) -> str | None:
     """The problem, if the error is about a value of the data: the expression, what was found, what to do."""
-    told = _with_causes(error)
+    told = with_causes(error)
     raised = RAISED.findall(told) if isinstance(error, PythonException) or OF_PYTHON in told else []
     if raised:
         return f"a custom function fails: {raised[-1]}; mend it, or the data"
@@ -39,12 +41,3 @@ def wrong_value(error: Exception) -> str | None:
     expression = EXPRESSION.search(told)
     place = f"`{expression[1]}` fails on a value" if expression else "an expression fails on a value"
     return f"{place}: {BYPASS.sub('', found[1])}; {ADVICE}"
-
-
-def _with_causes(error: Exception) -> str:
-    """What an error says and what its causes say: of a failed write these alone know the value.
-
-    Without Connect Java's own causes are in the text; over Connect they are beside it.
-    """
-    causes = getattr(error, "getStackTrace", lambda: None)()
-    return f"{error}\n{causes or ''}"

@@ -7,8 +7,12 @@ from pyspark.sql import SparkSession
 
 from pipelines.cli.arguments import read_arguments
 from pipelines.cli.replay import replayed
+from pipelines.spec import state_fingerprint
 from pipelines.stages import Request, Site, run_batch, run_stage
+from pipelines.store import small
+from pipelines.store.ledger import now_us, read_rows
 from pipelines.store.ledger_rows import standing
+from pipelines.store.opening import opening_of
 from pipelines.store.reader import read_ledger
 from tests.cli.conftest import Place, Ride, day, days
 
@@ -46,6 +50,21 @@ def test_a_replay_that_was_cut_off_goes_on_when_it_is_said_again(
     assert said.out.startswith("batch [2024-01-02 00:00, 2024-01-03 00:00) is unfinished, and comes first\n")
     rows = standing(read_ledger(place.store, "rides"))
     assert [(it.status, it.revision, it.late) for it in rows][1] == ("published", 1, 0 if is_late else 1)
+
+
+@pytest.mark.slow
+def test_a_replay_goes_on_that_was_killed_before_the_ledger_had_its_number(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    store = Site(spark, place.store, place.pipeline).tables
+    rows, fingerprint = read_rows(store), state_fingerprint(place.pipeline)
+    opening = opening_of(rows, days(2, 3), fingerprint=fingerprint, replace=False)
+    opened = opening.row(fingerprint=fingerprint, started_at_us=now_us())
+    small.overwrite(small.open_table(store, "runs"), [it.values() for it in (*rows, opened)])
+    said = place.sash("replay", "quarantine", *SECOND)
+    assert (said.code, "comes first" in said.out) == (0, True)
+    assert place.sash("replay", "late").code == 0
+    assert [it.late for it in standing(read_ledger(place.store, "rides"))] == [0, 0]
 
 
 @pytest.mark.slow

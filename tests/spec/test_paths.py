@@ -115,3 +115,17 @@ def test_a_store_lies_where_delta_rs_can_name_its_tables_and_nowhere_else(
 def test_a_store_told_as_a_uri_of_a_file_is_the_folder_that_it_names(tmp_path: Path) -> None:
     folder = tmp_path / "my store, 100%"
     assert store_at(folder.as_uri(), tmp_path) == str(folder)
+
+
+@pytest.mark.parametrize("named", ["foo://bucket/store", "http://host/store", "memory:/store"])
+def test_a_store_that_spark_and_delta_rs_cannot_both_reach_is_refused(tmp_path: Path, named: str) -> None:
+    with pytest.raises(CorrectTheCall, match=r"allowed is a folder, or a URI of abfs, .+, s3, s3a"):
+        store_at(named, tmp_path)
+    assert store_at("s3a://bucket/store/", tmp_path) == "s3a://bucket/store"
+
+
+@pytest.mark.parametrize("below", ["", "/in/it"])
+def test_a_file_is_no_store(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_text("rows")
+    with pytest.raises(CorrectTheCall, match=f"{tmp_path}/file is a file; allowed is a folder, new or old"):
+        store_at(f"file{below}", tmp_path)

@@ -1,0 +1,43 @@
+"""Files that Spark finds and cannot read, told so that their reader knows which, why, and what to do.
+
+One of them stops the batch: what it holds would be missing. Nothing of the batch counts until it is mended.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from pipelines.errors import with_causes
+
+FAILED = re.compile(
+    r"\[FAILED_READ_FILE[A-Z0-9_.]*\] Encountered error while reading file (.+?)\.(?:\s+(?=[A-Z])|\s*$)(.*)",
+    re.MULTILINE,
+)
+"""How Spark says so: the file, then what it takes for the reason, if anything."""
+STATE = re.compile(r"\.?\s*(SQLSTATE: \w+)?\s*$")
+CAUSE = re.compile(r"^Caused by: [\w.$]+: (?!.*FAILED_READ_FILE)(.+)$", re.MULTILINE)
+NO_FOOTER = "Could not read footer"
+LOCAL = re.compile(r"^file:/+")
+
+
+def unreadable_file(error: Exception, *, store: str | None = None) -> str | None:
+    """The problem, if the error is about a file that cannot be read; one below `store` is Sash's own."""
+    told = with_causes(error)
+    found = FAILED.search(told)
+    if found is None:
+        return None
+    path = LOCAL.sub("/", found[1])
+    problem = f"the file {path} cannot be read: {_reason(STATE.sub('', found[2]), told[found.end() :])}"
+    if store is not None and unquote(path).startswith(f"{store}/"):
+        return (
+            f"{problem}; it is one of a table: put it back from a copy, or compute all anew, with --rebuild"
+        )
+    return f"{problem}; put a whole one in its place, or take it away, and run the batch again"
+
+
+def _reason(said: str, causes: str) -> str:
+    if said.startswith(NO_FOOTER):
+        return "it is no whole Parquet or ORC file"
+    cause = CAUSE.search(causes)
+    return said or (cause[1].strip() if cause else "Spark does not say why")
