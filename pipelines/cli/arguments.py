@@ -99,14 +99,17 @@ def _add_command(commands: argparse._SubParsersAction[Parser], name: str, *, pag
 def _add_options(command: Parser, name: str) -> None:
     match name:
         case "run":
+            _add_batch(command, required=False)
             _add_every(command)
             _add_flags(command)
         case "stage":
             command.add_argument("stage", metavar="STAGE", choices=STAGES, help=", ".join(STAGES))
             command.add_argument("--source", metavar="NAME", help="accumulate this source alone")
             _add_batch(command, required=True)
+            _add_every(command)
             _add_flags(command)
         case "plan":
+            _add_batch(command, required=False)
             _add_every(command)
             _add_flags(command)
             _add_options_of_a_plan(command)
@@ -143,7 +146,6 @@ def _add_choice_of_rows(command: Parser) -> None:
 
 
 def _add_every(command: Parser) -> None:
-    _add_batch(command, required=False)
     command.add_argument(
         "--every", metavar="DURATION", help="cut the interval into consecutive batches of this length"
     )

@@ -76,7 +76,7 @@ STAGE = Page(
     summary="runs one stage of a batch, as one Airflow task does",
     description="""Runs one stage of a batch, as one Airflow task does: accumulate, combine, finalise,
 publish, in this order. A stage can be run again at any time. Without --source all sources
-are accumulated, one after the other.
+are accumulated, one after the other. With --rebuild, `accumulate` empties all tables first.
 
 A batch is every row that arrived in [from, to). Instants are ISO 8601, like 2013-01-01
 or 2013-01-01T06:30; without a zone they are UTC.""",

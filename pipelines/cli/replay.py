@@ -113,12 +113,12 @@ def _left(pipeline: Pipeline, store: str, *, what: str) -> list[Interval]:
     if pending is None:
         return []
     batch, revision = pending.batch, pending.revision
-    is_noted = replay_of(what) in wishes_of(store, pipeline.name, batch=batch, revision=revision)
-    if is_noted:
+    if replay_of(what) in wishes_of(store, pipeline.name, batch=batch, revision=revision):
         return [batch]
+    if batch not in rows_by_batch(store, pipeline.name, table=TABLES[what]):
+        return []
     happened = attempts.read(folder_of(store, pipeline))
-    is_begun = any(one.what == "begun" and one.is_of(batch, revision) for one in happened)
-    return [] if is_begun or batch not in rows_by_batch(store, pipeline.name, table=TABLES[what]) else [batch]
+    return [] if any(one.what == "begun" and one.is_of(batch, revision) for one in happened) else [batch]
 
 
 def _batches(batches: Collection[Interval]) -> str:

@@ -52,12 +52,17 @@ def run(arguments: Arguments) -> None:
         confirm_final(pipeline, batches, yes=arguments.yes)
     if arguments.rebuild:
         refuse_rebuild_without_bounds(arguments)
-        confirm_rebuild(pipeline, yes=arguments.yes)
-        await_quiet(pipeline, store, batches=batches, wait=arguments.wait)
-        for batch in batches:
-            refuse_too_many_paths(pipeline, batch)
-        empty_tables(Site(session_of(arguments), store, pipeline), batches)
+        empty(arguments, pipeline, store=store, batches=batches)
     carry_out(arguments, pipeline, store=store, requests=requests)
+
+
+def empty(arguments: Arguments, pipeline: Pipeline, *, store: str, batches: Sequence[Interval]) -> None:
+    """Empty all tables for these batches to run, once somebody has said so."""
+    confirm_rebuild(pipeline, yes=arguments.yes)
+    await_quiet(pipeline, store, batches=batches, wait=arguments.wait)
+    for batch in batches:
+        refuse_too_many_paths(pipeline, batch)
+    empty_tables(Site(session_of(arguments), store, pipeline), batches)
 
 
 def carry_out(arguments: Arguments, pipeline: Pipeline, *, store: str, requests: Sequence[Request]) -> None:

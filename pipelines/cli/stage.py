@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pipelines.cli.arguments import Arguments
-from pipelines.cli.batches import await_turn, confirm_final, interval_of
+from pipelines.cli.batches import await_turn, batches_of, confirm_final
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import tell_warnings
-from pipelines.cli.run import interrupted, requests_of
+from pipelines.cli.run import empty, interrupted, requests_of
 from pipelines.cli.session import session_of
+from pipelines.cli.steps import STAGES
 from pipelines.errors import CorrectTheCall
 from pipelines.spec import Pipeline
 from pipelines.stages import Site, run_stage
@@ -17,15 +18,23 @@ def stage(arguments: Arguments) -> None:
     """Run the stage, of one source or of all, and print the line of each."""
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
-    batch = interval_of(arguments)
-    if batch is None:
-        raise CorrectTheCall("a stage is of one batch: say which, with --from and --to")
+    batch, *others = batches_of(arguments, pipeline, store=store)
+    if others:
+        raise CorrectTheCall(
+            f"a stage is of one batch, and --every {arguments.every} cuts this interval into "
+            f"{len(others) + 1}: say the bounds of one, or `sash run` for all stages of each"
+        )
     sources = _sources(arguments, pipeline)
-    if arguments.rebuild:
-        raise CorrectTheCall("--rebuild is of a whole run: say it to `sash run`")
+    if arguments.rebuild and arguments.stage != STAGES[0]:
+        raise CorrectTheCall(
+            f"--rebuild empties the tables that the stage {arguments.stage} goes on from: say it to the "
+            f"stage {STAGES[0]}, with which a batch begins, or to `sash run`"
+        )
     (request,) = requests_of(arguments, [batch])
     if arguments.final:
         confirm_final(pipeline, [batch], yes=arguments.yes)
+    if arguments.rebuild:
+        empty(arguments, pipeline, store=store, batches=[batch])
     await_turn(pipeline, store, batch=batch, replace=arguments.replace, wait=arguments.wait)
     site = Site(session_of(arguments), store, pipeline)
     try:

@@ -53,7 +53,7 @@ def test_every_command_takes_store_spark_and_debug(command: str):
         ("stage a.yml mix --from 2013-01-01 --to 2014-01-01", "invalid choice: 'mix'"),
         ("stage a.yml combine --from 2013-01-01", "required: --to"),
         (
-            "stage a.yml combine --from 2013-01-01 --to 2014-01-01 --every 1h",
+            "abandon a.yml --from 2013-01-01 --to 2014-01-01 --every 1h",
             "unrecognized arguments: --every",
         ),
         ("show a.yml windows --limit -1", "--limit"),

@@ -60,6 +60,11 @@ def test_where_no_batch_has_run_none_can_be_abandoned(place: Place):
     [
         (["combine", "--source", "main"], "the stage combine is of all sources at once; leave --source out"),
         (["accumulate", "--source", "bus"], "pipeline `rides` has no source `bus`; it has main"),
+        (
+            ["accumulate", "--every", "6 h"],
+            "a stage is of one batch, and --every 6 h cuts this interval into 4",
+        ),
+        (["combine", "--rebuild"], "say it to the stage accumulate, with which a batch begins"),
     ],
 )
 def test_a_stage_is_refused_for(words: list[str], told: str, place: Place):

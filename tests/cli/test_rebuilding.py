@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.intervals import to_us
 from pipelines.store import small
 from pipelines.store.reader import read_ledger, read_table
 from pipelines.store.tables import Columns, Folder
@@ -50,3 +51,15 @@ def test_rows_that_a_rebuild_left_when_it_was_cut_off_are_not_run_upon(
     assert "Next: batch [2024-01-02" in place.sash("status").out
     rows = read_table(place.store, "rides", table="panes", where="window = 'hourly'").to_pylist()
     assert [(row["rides"], row["revision"]) for row in rows] == [(1, 0)]
+
+
+@pytest.mark.slow
+def test_a_batch_is_computed_anew_stage_by_stage(place: Place):
+    place.write_rides([*RIDES, ("Bern", 1.0, day(2, 7), day(2, 8))])
+    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d").code == 0
+    assert place.sash("stage", "accumulate", *BATCH, "--rebuild", "--every", "1d").code == 0
+    for stage in ("combine", "finalise", "publish"):
+        assert place.sash("stage", stage, *BATCH).code == 0
+    assert [(row.batch.end_us, row.revision) for row in read_ledger(place.store, "rides")] == [
+        (to_us(day(2)), 0)
+    ]
