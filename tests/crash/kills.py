@@ -43,6 +43,8 @@ class Kills:
     struck: set[str] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)
     """Those that a calm one commits to."""
+    writes: int = 0
+    """Those of the one that was stopped at each."""
     ran: int = 0
 
     def calm(self, ask: Callable[[World], None]) -> Contents:
@@ -55,26 +57,31 @@ class Kills:
         assert contents != self.before.contents()
         return contents
 
-    def each(self, what: What, *, stride: int = 1) -> Iterator[tuple[World, bool]]:
+    def stopped(self, what: What, *, stride: int = 1) -> tuple[list[World], World]:
         """A world for every `stride`-th write and the first to each table, as a kill there would leave it,
-        and the one that was not killed. Then some that were killed in earnest. Then, of commits, one for each
-        table after whose commit there was none, until all have been.
+        and the one that ran to its end.
         """
-        running, worlds, written_to = self.before.copy(self.folder / "frozen"), list[World](), list[str]()
+        running, worlds = self.before.copy(self.folder / "running"), list[World]()
 
         def keep(table: str) -> None:
-            written_to.append(table)
-            number = len(written_to)
-            if number % stride == 0 or table not in self.struck:
-                worlds.append(running.copy(self.folder / f"{number}, at a {what} of {table}"))
+            self.writes += 1
+            if self.writes % stride == 0 or table not in self.struck:
+                worlds.append(running.copy(self.folder / f"{self.writes}, at a {what} of {table}"))
                 self.struck.add(table)
 
         run_and_freeze(self.order(running, *self.words), running.store, what=what, keep=keep)
-        assert len(written_to) > 8, "it was to be stopped at each of many writes"
-        print(f"stopped at {len(written_to)} writes, of which {len(worlds)} are tried", flush=True)
+        assert self.writes > 8, "it was to be stopped at each of many writes"
+        print(f"stopped at {self.writes} writes, of which {len(worlds)} are tried", flush=True)
+        return worlds, running
+
+    def each(self, what: What, *, stride: int = 1) -> Iterator[tuple[World, bool]]:
+        """Each world that was stopped, and whether it was. Then some that were killed in earnest. Then, of
+        commits, one for each table after whose commit there was none, until all have been.
+        """
+        worlds, ended = self.stopped(what, stride=stride)
         yield from ((world, True) for world in worlds)
-        yield running, False
-        for number in range(1, len(written_to), len(written_to) // KILLED + 1):
+        yield ended, False
+        for number in range(1, self.writes, self.writes // KILLED + 1):
             yield self._killed(Moment(what=what, number=number))
         if what == "commit":
             for _ in range(TRIES):

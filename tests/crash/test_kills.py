@@ -94,6 +94,23 @@ def test_a_batch_killed_at_each_write_and_run_again_leaves_no_trace(
         assert world.contents() == wanted, world.home.name
 
 
+@pytest.mark.parametrize("asked", [NEW, RESTATED], ids=["new", "restated"])
+def test_a_batch_given_up_after_any_of_its_writes_leaves_the_tables_as_they_were(
+    spark: SparkSession, tmp_path: Path, asked: Asked
+) -> None:
+    before = asked.stood_before(spark, tmp_path / "before")
+    stood = before.contents()
+    kills = Kills(before=before, words=("run", *of_batch(asked.batch)), folder=tmp_path)
+    (*worlds, published), _ = kills.stopped("commit")
+    assert unfinished(read_ledger(str(published.store), "world")) is None
+    for world in worlds:
+        abandon(world, spark, batch=asked.batch)
+        left = world.contents()
+        assert {it for it in stood if left[it] != stood[it]} == {"runs"}, world.home.name
+        runs = [it for it in left["runs"] if it not in stood["runs"]]
+        assert len(runs) == 1 and "('status', 'abandoned')" in runs[0], world.home.name
+
+
 def test_an_abandoning_killed_at_each_write_and_said_again_leaves_no_trace(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -118,10 +135,10 @@ def test_an_abandoning_killed_at_each_write_and_said_again_leaves_no_trace(
             assert world.contents() == wanted, f"{world.home.name}, and run"
 
 
-def abandon(world: World, spark: SparkSession) -> None:
-    """Give the first batch up, in this process."""
+def abandon(world: World, spark: SparkSession, *, batch: Interval = FIRST) -> None:
+    """Give a batch up, in this process."""
     site = world.site(spark)
-    abandon_batch(folder_of(site.store, site.declared), site.declared, batch=FIRST)
+    abandon_batch(folder_of(site.store, site.declared), site.declared, batch=batch)
 
 
 @pytest.mark.parametrize("victim", ["jvm", "python"])
