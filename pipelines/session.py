@@ -82,6 +82,9 @@ def server_settings(address: str) -> dict[str, str]:
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.databricks.delta.vacuum.parallelDelete.enabled": "true",
+        # Delta remembers every table that it met for an hour, with 4 MB of plans each: of a server for many
+        # pipelines, or one that plans, they fill the heap. A pipeline has fourteen.
+        "spark.databricks.delta.delta.log.cacheSize": "100",
         "spark.ui.enabled": "false",
         # Nobody looks at the text of each plan, and to write it takes a part of every small batch.
         "spark.sql.ui.explainMode": "simple",

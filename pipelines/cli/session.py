@@ -36,12 +36,12 @@ def session_of(arguments: Arguments) -> SparkSession:
     for name in RAISED_ANYWAY:
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
     spark = open_session(arguments.spark)
-    logging.getLogger().addFilter(_is_no_interruption)
+    logging.getLogger().addFilter(_is_not_raised_too)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return spark
 
 
-def _is_no_interruption(record: logging.LogRecord) -> bool:
-    # Py4J logs a traceback of the word in which Ctrl-C cut it off, and raises it too.
-    return not record.getMessage().startswith("KeyboardInterrupt while sending command")
+def _is_not_raised_too(record: logging.LogRecord) -> bool:
+    # Py4J logs a traceback of the word in which Ctrl-C or the end of the JVM cut it off, and raises it too.
+    return not record.getMessage().endswith(" while sending command.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from pipelines.errors import SashError
 
@@ -21,6 +21,8 @@ SPARK_IS_GONE = (
     "memory (SASH_MEMORY is what it may take, 2g unless set); nothing half done counts, so run the same again"
 )
 JAVA_CALL = "An error occurred while calling "
+CALL_WITHOUT_ANSWER = re.compile(rf"{JAVA_CALL}\S+")
+"""All that Py4J says of a call during which the JVM went away; of one that failed Java's words follow."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -31,12 +33,16 @@ def told(error: BaseException) -> str:
     """The paragraph about an error."""
     if isinstance(error, SashError | Interrupted):
         return str(error)
-    if isinstance(error, ConnectionError | Py4JNetworkError):
+    if isinstance(error, ConnectionError | Py4JNetworkError) or _has_no_answer(error):
         return SPARK_IS_GONE
     return (
         f"{type(error).__name__}: {_line_that_says_most(str(error))}; that was not "
         "expected: running again may help, and --debug shows where it came from"
     )
+
+
+def _has_no_answer(error: BaseException) -> bool:
+    return isinstance(error, Py4JError) and CALL_WITHOUT_ANSWER.fullmatch(str(error).strip()) is not None
 
 
 def _line_that_says_most(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from pipelines.cli.told import Interrupted, told
 from pipelines.errors import CorrectTheSpec, LookAtTheData
@@ -32,12 +32,21 @@ def test_an_error_of_ours_is_told_in_its_own_words():
 
 @pytest.mark.parametrize(
     "error",
-    [ConnectionRefusedError(111, "Connection refused"), Py4JNetworkError("Answer from Java side is empty")],
+    [
+        ConnectionRefusedError(111, "Connection refused"),
+        Py4JNetworkError("Answer from Java side is empty"),
+        Py4JError("An error occurred while calling o1406.save"),
+    ],
 )
 def test_of_a_spark_that_is_gone_it_is_said_what_to_do(error: Exception):
     paragraph = told(error)
     assert paragraph.startswith("Spark ended in the middle of the work")
     assert "run the same again" in paragraph and "SASH_MEMORY" in paragraph
+
+
+def test_a_call_that_java_cannot_make_is_not_taken_for_a_spark_that_is_gone():
+    error = Py4JError("An error occurred while calling o1.sav. Trace:\npy4j.Py4JException: no method sav([])")
+    assert "py4j.Py4JException: no method sav([]); that was not expected" in told(error)
 
 
 @pytest.mark.parametrize(
