@@ -27,6 +27,8 @@ def spark() -> Iterator[SparkSession]:
     """A local session with Delta, as `open_session` makes it, with few partitions."""
     # Threads that collect garbage tell on two cores.
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC")
+    # It meets the tables of all tests, and remembers a hundred of them.
+    os.environ.setdefault("SASH_MEMORY", "3g")
     session = open_session("local[2]")
     for name, value in SMALL_WORK.items():
         session.conf.set(name, value)
