@@ -48,6 +48,11 @@ SESSION_SETTINGS = {
     "spark.sql.adaptive.optimizer.excludedRules": f"{ADAPTIVE}.AQEPropagateEmptyRelation",
 }
 
+TABLES_REMEMBERED = "100"
+"""Delta itself takes ten thousand, for an hour each, with 4 MB of plans each: of a server for many pipelines,
+or one that plans on clones, they fill the heap. A pipeline has fourteen.
+"""
+
 
 def open_session(address: str | None = None) -> SparkSession:
     """A session at `address`: `None` for all local cores, a master such as `local[2]` or `spark://…`, or
@@ -82,9 +87,7 @@ def server_settings(address: str) -> dict[str, str]:
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.databricks.delta.vacuum.parallelDelete.enabled": "true",
-        # Delta remembers every table that it met for an hour, with 4 MB of plans each: of a server for many
-        # pipelines, or one that plans, they fill the heap. A pipeline has fourteen.
-        "spark.databricks.delta.delta.log.cacheSize": "100",
+        "spark.databricks.delta.delta.log.cacheSize": TABLES_REMEMBERED,
         "spark.ui.enabled": "false",
         # Nobody looks at the text of each plan, and to write it takes a part of every small batch.
         "spark.sql.ui.explainMode": "simple",

@@ -117,11 +117,11 @@ def test_a_store_told_as_a_uri_of_a_file_is_the_folder_that_it_names(tmp_path: P
     assert store_at(folder.as_uri(), tmp_path) == str(folder)
 
 
-@pytest.mark.parametrize("named", ["foo://bucket/store", "http://host/store", "memory:/store"])
+@pytest.mark.parametrize("named", ["foo://data/store", "http://host/store", "memory:/store"])
 def test_a_store_that_spark_and_delta_rs_cannot_both_reach_is_refused(tmp_path: Path, named: str) -> None:
     with pytest.raises(CorrectTheCall, match=r"allowed is a folder, or a URI of abfs, .+, s3, s3a"):
         store_at(named, tmp_path)
-    assert store_at("s3a://bucket/store/", tmp_path) == "s3a://bucket/store"
+    assert store_at("s3a://data/store/", tmp_path) == "s3a://data/store"
 
 
 @pytest.mark.parametrize("below", ["", "/in/it"])
