@@ -74,14 +74,13 @@ def run_and_freeze(command: Sequence[str], store: Path, *, what: What, keep: Cal
     """
     with Watch(store, what) as watch, started(command) as (process, output):
         tree, kept = Tree(process.pid), 0
-        while process.poll() is None:
-            if not watch.sees(kept + 1, seconds=WATCH_SECONDS):
-                continue
+        while wait_until(lambda after=kept: watch.sees(after + 1, seconds=WATCH_SECONDS), process):
             with tree.frozen():
                 watch.catch_up()
                 keep(watch.tables[-1])
             kept = len(watch.tables)
-        assert process.returncode == 0, all_of(output)
+        # `None`: it has neither written nor ended for too long.
+        assert process.poll() == 0, all_of(output)
 
 
 @contextmanager
