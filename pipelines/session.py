@@ -92,7 +92,6 @@ def server_settings(address: str) -> dict[str, str]:
         # Nobody looks at the text of each plan, and to write it takes a part of every small batch.
         "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
         # Quoted, for a folder may have a blank in its name.
         "spark.driver.extraJavaOptions": " ".join(
             f'"{option}"'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,14 @@ def test_what_a_jvm_warns_of_does_not_come_between_the_answers(tmp_path: Path) -
     assert "is deprecated" in plain.stdout and "total_blobs" in plain.stdout
     assert aside.stdout == ""
     assert "is deprecated" in aside.stderr and "total_blobs" in aside.stderr
+
+
+@pytest.mark.system
+def test_a_session_starts_without_a_word_of_its_levels() -> None:
+    """What Java itself says of its modules nobody can keep it from."""
+    program = "from pipelines.session import open_session; open_session('local[1]')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert [line for line in done.stderr.splitlines() if "incubator modules" not in line] == []
 
 
 @pytest.mark.parametrize("variable", OPTIONS_OF_A_JVM)

@@ -49,12 +49,21 @@ class Parser(argparse.ArgumentParser):
     """A parser that raises what is wrong instead of leaving."""
 
     def error(self, message: str) -> NoReturn:
-        raise CorrectTheCall(f"{self.prog}: {message}; `{self.prog} --help` shows how it is called")
+        raise CorrectTheCall(f"{message}; {_taught(self.prog)}")
 
 
 def read_arguments(words: Sequence[str]) -> Arguments:
     """What the words say. Leaves, with the page asked for, at `--help`."""
-    return _parser().parse_args(words or ["--help"], namespace=Arguments())
+    found, unknown = _parser().parse_known_args(words or ["--help"], namespace=Arguments())
+    if unknown:
+        raise CorrectTheCall(
+            f"unrecognized arguments: {' '.join(unknown)}; {_taught(f'sash {found.command}')}"
+        )
+    return found
+
+
+def _taught(called: str) -> str:
+    return f"`{called} --help` shows how it is called"
 
 
 def _parser() -> Parser:

@@ -65,7 +65,9 @@ def test_a_call_that_is_not_understood_is_told_with_the_page_that_helps(line: st
     with pytest.raises(CorrectTheCall) as raised:
         read(line)
     assert told in str(raised.value)
-    assert "--help` shows how it is called" in str(raised.value)
+    command = line.split(maxsplit=1)[0]
+    page = f"sash {command}" if command in COMMANDS else "sash"
+    assert f"`{page} --help` shows how it is called" in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
