@@ -18,6 +18,7 @@ from pipelines.intervals import Interval, show_instant
 from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site
 from pipelines.stages.claiming import claiming, reading_beside
+from pipelines.stages.lines import many
 from pipelines.stages.site import folder_of
 from pipelines.store import attempts
 from pipelines.store.ledger_rows import LedgerRow, newest, standing, unfinished
@@ -69,7 +70,7 @@ def replayed(
     if left:
         say(f"batch {left[0]} is unfinished, and comes first")
     if wanted:
-        say(f"{table}: {sum(wanted.values()):,} rows, of {_batches(wanted)} that run again")
+        say(f"{table}: {many(sum(wanted.values()), 'row')}, of {_batches(wanted)} that run again")
     more: list[Interval] = []
     if what == "quarantine":
         rows = {row.batch: row.ingested or 0 for row in _published(pipeline, store) if may_run(row.batch)}

@@ -33,6 +33,7 @@ from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
+from pipelines.stages.lines import many
 from pipelines.stages.rebuilding import empty_tables
 from pipelines.store.ledger_rows import newest, unfinished
 from pipelines.store.reader import read_ledger, replay_of, wishes_of
@@ -155,8 +156,8 @@ def _summary(pipeline: Pipeline, store: str, *, batches: int, done: Counter[str]
     fates = ", ".join(f"{done[fate]:,} {fate}" for fate in FATES)
     told = (
         f"{batches} batch{'' if batches == 1 else 'es'} done in {seconds:.1f} s",
-        f"{done['ingested']:,} rows ({fates})",
-        f"{done['panes']:,} panes",
+        f"{many(done['ingested'], 'row')} ({fates})",
+        many(done["panes"], "pane"),
         f"watermark {instant(watermark_us)}",
         f"tables in {store}/{pipeline.name}",
     )

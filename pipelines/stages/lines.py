@@ -26,7 +26,7 @@ def _taken(stage: str, handed_on: Counts) -> list[str]:
         case "finalise" if states := _these(handed_on, "frame", "session"):
             return [f"took up {states}"]
         case "publish" if handed_on:
-            return [f"read {_many(sum(handed_on.values()), 'pane')}"]
+            return [f"read {many(sum(handed_on.values()), 'pane')}"]
         case _:
             return []
 
@@ -40,25 +40,26 @@ def _told(stage: str, counts: Counts) -> list[str]:
                 for fate in ("late", "quarantined", "duplicates")
                 if counts.get(fate)
             ]
-            read = f"read {_many(counts['ingested'], 'row')}"
+            read = f"read {many(counts['ingested'], 'row')}"
             return [read, ", ".join(fates), f"wrote {_these(counts, 'partial frame', 'partial session')}"]
         case "combine":
             return [f"wrote {_these(counts, 'frame', 'session')}"]
         case "finalise":
             timings = [f"{rows:,} {timing}" for timing, rows in sorted(counts.items())]
             return [
-                f"wrote {_many(sum(counts.values()), 'pane')}"
+                f"wrote {many(sum(counts.values()), 'pane')}"
                 + (f" ({', '.join(timings)})" if timings else "")
             ]
         case _:
-            return [f"brought {_many(counts['windows'], 'window')} up to date"]
+            return [f"brought {many(counts['windows'], 'window')} up to date"]
 
 
 def _these(counts: Counts, *kinds: str) -> str:
     """How many of each kind, of those that are counted."""
     found = {what: counts.get(f"{what}s".replace(" ", "_")) for what in kinds}
-    return " and ".join(_many(number, what) for what, number in found.items() if number is not None)
+    return " and ".join(many(number, what) for what, number in found.items() if number is not None)
 
 
-def _many(number: int, what: str) -> str:
+def many(number: int, what: str) -> str:
+    """`1 row`, `2,812 rows`."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

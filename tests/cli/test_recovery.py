@@ -111,7 +111,7 @@ def test_late_and_quarantined_rows_are_sent_through_again(place: Place, spark: S
     outside = place.sash("replay", "quarantine", *FIRST)
     assert "nothing to replay: quarantine holds no rows of batches in" in outside.out
     broken = place.sash("replay", "quarantine")
-    assert broken.out.startswith("quarantine: 1 rows, of 1 batch that run again\n")
+    assert broken.out.startswith("quarantine: 1 row, of 1 batch that run again\n")
     assert totals(place)["Chur", day(2, 1)] == 2
 
 
