@@ -164,8 +164,11 @@ def _confirm(option: str, what: str, *, yes: bool) -> None:
 
 
 def _next_that_has_ended(pipeline: Pipeline, store: str) -> Interval:
-    batch = next_batch(read_ledger(store, pipeline.name), pipeline)
+    rows = read_ledger(store, pipeline.name)
+    batch = next_batch(rows, pipeline)
     if batch.end_us > to_us(datetime.now(UTC)):
+        # If it could not run anyway, that is to be told.
+        opening_of(rows, batch, fingerprint=state_fingerprint(pipeline), replace=False)
         raise CorrectTheCall(
             f"the next batch has not ended yet: rows arrive for it until {instant(batch.end_us)}. Run "
             f"it after that, or name it to run it all the same: {bounds(batch)}"

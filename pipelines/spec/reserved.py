@@ -8,7 +8,9 @@ RESULT_COLUMNS = BATCH_COLUMNS | {
     *("window", "window_start", "window_end", "kind", "timing", "pane_index"),
     *("is_first", "is_final", "restated", "revision", "closes_at"),
     # Bounds as they are while windows are put together.
-    *("start_us", "end_us", "window_start_us", "window_end_us"),
+    *("start_us", "end_us", "window_start_us", "window_end_us", "group_start_us", "group_end_us"),
+    # The newest times of a state, for watermarks.
+    *("newest_event_us", "newest_arrival_us"),
 }
 """What a key or a result may not be called."""
 

@@ -13,9 +13,10 @@ from typing import get_args
 from pipelines.checks import Stage
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline, sources_of
+from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import LAW
-from pipelines.store.attempts import first_of, read, say_versions
+from pipelines.store.attempts import first_of, known_sources, read, say_versions
+from pipelines.store.fence import BY_SOURCE, lane_of
 from pipelines.store.history import restore, versions
 from pipelines.store.ledger import Asked, abandon_run, open_run, read_rows, still_mine
 from pipelines.store.ledger_rows import LedgerRow, unfinished
@@ -24,7 +25,6 @@ from pipelines.store.progress import void_attempts
 from pipelines.store.retention import gone_until_us, say_gone
 from pipelines.store.tables import Folder
 
-BY_SOURCE = ("partial_frames", "partial_sessions", "late_events", "quarantine", "event_ids")
 WHOLE = ("frames", "sessions", "panes", "windows")
 
 
@@ -50,7 +50,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     before = _versions_before(store, pending)
     run = open_run(store, opens, fingerprint=fingerprint, asked=Asked())
     gone_us = gone_until_us(store)
-    for table, lanes in lanes_of(pipeline, fingerprint).items():
+    for table, lanes in lanes_of(store, pipeline).items():
         restore(
             store,
             table,
@@ -92,15 +92,13 @@ def _versions_before(store: Folder, pending: LedgerRow) -> Mapping[str, int]:
     return versions(store)
 
 
-def lanes_of(pipeline: Pipeline, *fingerprints: str) -> dict[str, list[str]]:
-    """All lanes that a batch writes in, by table, of the sources that the pipeline has and that others with
-    such a state had.
-    """
-    had = frozenset[str]().union(*map(sources_of, fingerprints))
-    sources = sorted(had.union(source.name for source in pipeline.sources))
+def lanes_of(store: Folder, pipeline: Pipeline) -> dict[str, list[str]]:
+    """All lanes that batches write in, by table, of the sources that the pipeline has and ever had."""
+    sources = sorted(known_sources(store).union(source.name for source in pipeline.sources))
+    by_source = {table: [lane_of(table, source) for source in sources] for table in BY_SOURCE}
     return {
-        **{table: [f"{table}/{source}" for source in sources] for table in BY_SOURCE},
+        **by_source,
         **{table: [table] for table in WHOLE},
-        "watermarks": ["watermarks", *[f"watermarks/{source}" for source in sources]],
+        "watermarks": ["watermarks", *by_source["watermarks"]],
         "checks": ["checks", f"checks/{LAW}", *[f"checks/{stage}" for stage in get_args(Stage)]],
     }

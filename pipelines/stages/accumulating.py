@@ -39,6 +39,7 @@ from pipelines.stages.keeping import (
     leave,
     note_other_losses,
     put,
+    shut_out_gone,
     shut_out_older,
     write_ids,
     write_late,
@@ -58,6 +59,7 @@ Counts = dict[str, int]
 
 def accumulate_source(work: Work, source: Source) -> Counts:
     """Accumulate one source; returns the counts of its rows by fate, and of its row rules."""
+    shut_out_gone(work, source)
     rules = [rule for _, rule in event_rules(work.site)]
     events = source_events(work, source, rules=rules)
     if source.event_id is not None:

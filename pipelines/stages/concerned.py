@@ -89,7 +89,7 @@ def _tells_of_closed(work: Work, concern: Concern) -> bool:
     of an open one is cut off that ended long ago.
     """
     is_cut = cuts_freely(concern.window.shape) and concern.cut_short_us is None
-    return (work.request.ignore_lateness or is_cut) and not work.restates
+    return (work.takes_all or is_cut) and not work.restates
 
 
 def groups_of(work: Work) -> list[Group]:

@@ -16,6 +16,8 @@ from pipelines.stages.before import version_before
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.asked import are_any, missed_in
+from pipelines.store.attempts import known_sources
+from pipelines.store.fence import BY_SOURCE, lane_of
 from pipelines.store.ledger import still_mine
 from pipelines.store.progress import Done, note
 from pipelines.store.reader import rows_by_batch
@@ -108,7 +110,7 @@ def put(work: Work, source: Source, *, table: str, rows: DataFrame) -> None:
         F.timestamp_micros(F.lit(work.batch.start_us)).alias("batch_start"),
         F.timestamp_micros(F.lit(work.batch.end_us)).alias("batch_end"),
     )
-    fence = work.run.fence(f"{table}/{source.name}")
+    fence = work.run.fence(lane_of(table, source.name))
     if work.run.is_first:
         append(work.tables, table, rows=written, fence=fence)
     else:
@@ -132,12 +134,24 @@ def _stays_empty(work: Work, source: Source, *, table: str) -> bool:
 
 def shut_out_older(work: Work, source: Source, *, table: str) -> None:
     """Let no attempt that was taken over write what this one is about to look at."""
-    small.say_written(work.tables, table, fence=work.run.fence(f"{table}/{source.name}").of_older())
+    small.say_written(work.tables, table, fence=work.run.fence(lane_of(table, source.name)).of_older())
+
+
+def shut_out_gone(work: Work, source: Source) -> None:
+    """Where a source stands for those that the spec no longer has: let nobody write for these who was at work
+    under a spec that had them.
+    """
+    if work.run.is_first or source != work.pipeline.sources[0]:
+        return
+    for name in sorted(known_sources(work.tables).difference(it.name for it in work.pipeline.sources)):
+        for table in BY_SOURCE:
+            if small.is_there(work.tables, table):
+                small.say_written(work.tables, table, fence=work.run.fence(lane_of(table, name)))
 
 
 def leave(work: Work, source: Source, *, table: str) -> None:
     """Leave the rows of this source and batch as they stand, also to an attempt that was taken over."""
-    small.say_written(work.tables, table, fence=work.run.fence(f"{table}/{source.name}"))
+    small.say_written(work.tables, table, fence=work.run.fence(lane_of(table, source.name)))
     still_mine(work.tables, work.run)
 
 

@@ -4,21 +4,23 @@ there yet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.read import schemas_of
 from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
+from pipelines.spec import state_fingerprint
 from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
-from pipelines.stages.site import Site
+from pipelines.stages.site import Site, on_stored_frames
 from pipelines.store import small
 from pipelines.store.attempts import BEGUN, highest, say_versions, void
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, have_gone, unfinished
 from pipelines.store.reader import left_over
 from pipelines.store.tables import Columns
+from pipelines.store.widening import holds
 from pipelines.store.writes import AS_READ
 
 OF_STATES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
@@ -40,9 +42,13 @@ def is_empty(rows: Iterable[LedgerRow]) -> bool:
     return not any(row.status == "published" for row in rows)
 
 
-def refuse_leftovers(site: Site) -> None:
-    """Raise `WaitForTheBatch` where tables hold rows of which the ledger knows nothing."""
-    left = left_over(site.store, site.pipeline.name)
+def refuse_emptied(site: Site, seen: Iterable[LedgerRow], *, rows: Collection[LedgerRow]) -> None:
+    """Raise `WaitForTheBatch` where a rebuilding has emptied the ledger since somebody looked, or where
+    tables hold rows of which the ledger knows nothing.
+    """
+    if have_gone(seen, rows):
+        raise _is_rebuilt(site)
+    left = left_over(site.store, site.pipeline.name) if is_empty(rows) and unfinished(rows) is None else []
     if left:
         raise WaitForTheBatch(
             f"no batch of pipeline `{site.pipeline.name}` has run, but there are rows in {', '.join(left)}: "
@@ -51,13 +57,17 @@ def refuse_leftovers(site: Site) -> None:
         )
 
 
-def refuse_emptied(site: Site, seen: Iterable[LedgerRow], *, rows: Iterable[LedgerRow]) -> None:
-    """Raise `WaitForTheBatch` where a rebuilding has emptied the ledger since somebody looked."""
-    if have_gone(seen, rows):
-        raise WaitForTheBatch(
-            f"pipeline `{site.pipeline.name}` is being rebuilt since this run began; run it again when that "
-            "is done"
-        )
+def refuse_other_frames(site: Site, *, rows: Iterable[LedgerRow]) -> None:
+    """Raise `WaitForTheBatch` where frames of another length have been published since the site was asked."""
+    if state_fingerprint(on_stored_frames(site.declared, rows)) != state_fingerprint(site.pipeline):
+        raise _is_rebuilt(site)
+
+
+def _is_rebuilt(site: Site) -> WaitForTheBatch:
+    return WaitForTheBatch(
+        f"pipeline `{site.declared.name}` was rebuilt since this run began, or is being rebuilt; run it "
+        "again when that is done"
+    )
 
 
 def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
@@ -75,7 +85,6 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
     problems = unfit(site, site.suite, shapes=shapes, schemas=schemas)
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, problems)
-    made = {}
     for table, columns in shapes.tables().items():
         small.create(site.tables, table, columns=columns)
         unlike = small.differing(site.tables, table, columns=columns)
@@ -84,22 +93,26 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
                 # First, for nobody would know of it afterwards.
                 void(site.tables, kept=BEGUN, until=until)
             small.recreate(site.tables, table, columns=columns, still_mine=lambda: _refuse_moved(site, rows))
-            made[table] = small.open_table(site.tables, table).version()
+            at = small.open_table(site.tables, table).version()
+            say_versions(site.tables, {table: at}, still_so=lambda: _refuse_moved(site, rows))
         elif unlike and table in AS_READ:
             _widen(site, table, columns=columns, unlike=unlike)
         elif unlike and table in OF_STATES:
             raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, unlike)))
-    if made:
-        say_versions(site.tables, made)
 
 
 def _refuse_moved(site: Site, rows: Sequence[LedgerRow]) -> None:
-    """Raise `WaitForTheBatch` where another batch is at work than was when the ledger was read."""
-    if unfinished(read_rows(site.tables)) != unfinished(rows):
+    """Raise `WaitForTheBatch` where the ledger is another one than was read."""
+    if _told(read_rows(site.tables)) != _told(rows):
         raise WaitForTheBatch(
             f"others have begun or ended a batch of pipeline `{site.pipeline.name}` since this run began: "
             "`sash status` tells how it stands; run this one again when its turn has come"
         )
+
+
+def _told(rows: Iterable[LedgerRow]) -> Mapping[tuple[Interval, int], LedgerRow]:
+    """The rows in whatever order."""
+    return {(row.batch, row.revision): row for row in rows}
 
 
 def _widen(site: Site, table: str, *, columns: Columns, unlike: Unlike) -> None:
@@ -109,7 +122,7 @@ def _widen(site: Site, table: str, *, columns: Columns, unlike: Unlike) -> None:
     narrower = {
         name: (stored[name.lower()], kind)
         for name, kind in wanted.items()
-        if name.lower() in stored and not small.holds(stored[name.lower()], kind)
+        if name.lower() in stored and not holds(stored[name.lower()], kind)
     }
     if narrower:
         raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, narrower)))

@@ -45,7 +45,7 @@ def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
         before_us=None if is_new else reached.before_us,
         after_us=reached.after_us,
         # Where lateness is ignored closed windows too take what comes.
-        restated=work.restates or work.request.ignore_lateness,
+        restated=work.restates or work.takes_all,
     )
     longest_us = max((us for name, us in opening.changes.latenesses if name == window.name), default=0)
     # A restatement leaves what waits to the next batch, unless it moves the watermark on.

@@ -78,21 +78,19 @@ def _empty_ledger(site: Site, batches: Sequence[Interval]) -> tuple[int, Mapping
     small.create(site.tables, "runs", columns=RUNS)
     small.create(site.tables, "attempts", columns=ATTEMPTS)
 
-    def commit() -> list[LedgerRow]:
+    def commit() -> None:
         runs = small.open_table(site.tables, "runs")
-        rows = read_rows(site.tables)
-        _refuse_running(unfinished(rows), batches)
+        _refuse_running(unfinished(read_rows(site.tables)), batches)
         small.overwrite(runs, [])
-        return rows
 
     def still_empty() -> None:
         if read_rows(site.tables):
             raise _overtaken(site)
 
-    rows = small.retried(commit, "runs")
+    small.retried(commit, "runs")
     begun = Attempt.begun(attempts.NO_BATCH, 0, stage=OPENING, source=None, at_us=now_us())
     numbered, _ = attempts.begin(site.tables, begun, still_open=still_empty)
-    return numbered.attempt, lanes_of(site.declared, *{row.spec_fingerprint or "" for row in rows})
+    return numbered.attempt, lanes_of(site.tables, site.declared)
 
 
 def _refuse_if_overtaken(site: Site, attempt: int) -> None:

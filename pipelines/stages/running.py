@@ -30,11 +30,10 @@ from pipelines.stages.finalising import finalise_batch
 from pipelines.stages.gates import mark_of_rules
 from pipelines.stages.lines import line_of
 from pipelines.stages.preparing import (
-    is_empty,
     is_to_prepare,
     prepare,
     refuse_emptied,
-    refuse_leftovers,
+    refuse_other_frames,
 )
 from pipelines.stages.publishing import publish_batch
 from pipelines.stages.retained import refuse_beyond_retention
@@ -80,6 +79,7 @@ def run_stage(site: Site, request: Request, *, stage: str, source: str | None = 
 
 def run_batch(site: Site, request: Request) -> Iterator[Report]:
     """Run all stages of a batch, one report after each."""
+    site = site.anew()
     run = _open(site, request)
     for source in site.pipeline.sources:
         yield _run_one(Work(site, request, run), "accumulate", source=source.name)
@@ -97,6 +97,7 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
 
     def opens(now: list[LedgerRow]) -> Opening:
         refuse_emptied(site, rows, rows=now)
+        refuse_other_frames(site, rows=now)
         opening = opening_of(now, request.batch, fingerprint=fingerprint, replace=request.replace)
         refuse_beyond_retention(site, opening, rows=now)
         return opening
@@ -104,8 +105,6 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     opens(rows)
     pending = unfinished(rows)
     if is_to_prepare(pending, fingerprint, stage=stage):
-        if is_empty(rows) and pending is None:
-            refuse_leftovers(site)
         prepare(site, request.batch, rows=rows)
     asked = Asked(stage=stage, source=source, wishes=_wishes(request))
     run = open_run(site.tables, opens, fingerprint=fingerprint, asked=asked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from pipelines.checks import Suite, load_suite
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, changes_between, state_fingerprint, store_at, without_reading
 from pipelines.store.ledger import Run
+from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.progress import noted
 from pipelines.store.reader import read_ledger
 from pipelines.store.retention import first_whole_us
@@ -54,18 +55,8 @@ class Site:
 
     @cached_property
     def pipeline(self) -> Pipeline:
-        """The pipeline as declared, on frames as long as those that are stored already.
-
-        One that these cannot serve stays as it is declared, and is refused when a batch is opened.
-        """
-        published = [row for row in read_ledger(self.store, self.declared.name) if row.status == "published"]
-        last = max(published, key=lambda row: row.started_at_us or 0, default=None)
-        if last is None:
-            return self.declared
-        changes = changes_between(last.spec_fingerprint, state_fingerprint(self.declared))
-        if changes.problems:
-            return self.declared
-        return replace(self.declared, frame_lengths=changes.frame_lengths)
+        """The pipeline as declared, on frames as long as those that are stored when it is first asked."""
+        return on_stored_frames(self.declared, read_ledger(self.store, self.declared.name))
 
     @cached_property
     def tables(self) -> Store:
@@ -74,6 +65,23 @@ class Site:
     @cached_property
     def suite(self) -> Suite:
         return load_suite(self.pipeline.expectations)
+
+    def anew(self) -> Site:
+        """The same place, asked again: somebody may have rebuilt everything there since."""
+        return replace(self)
+
+
+def on_stored_frames(declared: Pipeline, rows: Iterable[LedgerRow]) -> Pipeline:
+    """The pipeline on frames as long as those of what was last published, which the ledger tells.
+
+    One that these cannot serve stays as it is declared, and is refused when a batch is opened.
+    """
+    published = [row for row in rows if row.status == "published"]
+    last = max(published, key=lambda row: row.started_at_us or 0, default=None)
+    if last is None:
+        return declared
+    changes = changes_between(last.spec_fingerprint, state_fingerprint(declared))
+    return declared if changes.problems else replace(declared, frame_lengths=changes.frame_lengths)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +124,9 @@ class Work:
         To be asked once its sources are accumulated; a stage keeps to what it was told.
         """
         opening = self.run.opening
-        if opening.before is None or opening.covered or self.request.ignore_lateness:
+        # What was lost before is told by the late events that are kept.
+        may_heal = self.request.ignore_lateness and self.pipeline.retention.late_events_us is not None
+        if opening.before is None or opening.covered or may_heal:
             return False
         return noted(self.tables, self.run, name="changed") == 0
 
@@ -127,6 +137,11 @@ class Work:
         """
         opening = self.run.opening
         return opening.restated and (opening.has_next or not self.has_run_alike)
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether windows take what comes however late: lateness is ignored, and that changes something."""
+        return self.request.ignore_lateness and not self.has_run_alike
 
     @property
     def tables(self) -> Store:

@@ -18,6 +18,7 @@ from pipelines.spec import Source
 from pipelines.stages.keeping import whose
 from pipelines.stages.site import Work
 from pipelines.store import small
+from pipelines.store.fence import lane_of
 from pipelines.store.progress import Done, note
 from pipelines.store.sql import is_inside, on_days_of
 
@@ -45,7 +46,7 @@ def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
         }
         for one in after
     ]
-    _put(work, rows, whose=whose(work, source), lane=f"watermarks/{source.name}")
+    _put(work, rows, whose=whose(work, source), lane=lane_of("watermarks", source.name))
 
 
 def write_watermark(work: Work) -> None:

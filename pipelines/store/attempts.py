@@ -6,9 +6,12 @@ what was there is done, and so does giving the batch up.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
+
+from deltalake import DeltaTable
 
 from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.store import small
@@ -17,8 +20,11 @@ from pipelines.store.ledger_rows import OPENING
 from pipelines.store.tables import Folder
 
 What = Literal["begun", "noted", "finished"]
+Asks = Callable[[], object]
 BEGUN: tuple[What, ...] = ("begun",)
 BEGUN_AND_NOTED: tuple[What, ...] = ("begun", "noted")
+SOURCES = "sash.sources"
+"""The property that tells the sources of all specs that there were."""
 NO_BATCH = Interval(EARLIEST_US, EARLIEST_US + 1)
 """Of whoever empties all tables: beside such a row no attempt at any batch stays."""
 
@@ -66,7 +72,7 @@ def begin(
     store: Folder,
     begun: Attempt,
     *,
-    still_open: Callable[[], object],
+    still_open: Asks,
     over: int = 0,
     wishes: Mapping[str, int] | None = None,
 ) -> tuple[Attempt, bool]:
@@ -116,6 +122,32 @@ def _wished(attempts: Iterable[Attempt], *, revision: int) -> Mapping[str, int]:
     return {} if newest is None else newest.counts
 
 
+def know_sources(store: Folder, names: Collection[str]) -> None:
+    """Remember the names of sources before anything is written for them: whoever sleeps then can be shut out
+    also where the spec has other names since.
+    """
+
+    def commit() -> None:
+        opened = small.open_table(store, "attempts")
+        known = _sources(opened)
+        if not known.issuperset(names):
+            told = json.dumps(sorted(known.union(names)))
+            opened.alter.set_table_properties(
+                {SOURCES: told}, raise_if_not_exists=False, commit_properties=small.ONCE
+            )
+
+    small.retried(commit, "attempts")
+
+
+def known_sources(store: Folder) -> frozenset[str]:
+    """The names of all sources for which something may have been written, under whatever spec."""
+    return _sources(small.open_table(store, "attempts"))
+
+
+def _sources(opened: DeltaTable) -> frozenset[str]:
+    return frozenset(json.loads(opened.metadata().configuration.get(SOURCES) or "[]"))
+
+
 def highest(store: Folder) -> int:
     """The number of the newest attempt."""
     return _highest(read(store))
@@ -138,10 +170,16 @@ def _first(attempts: Iterable[Attempt], batch: Interval, *, revision: int) -> At
     return next((one for one in begun if one.counts), None)
 
 
-def say_versions(store: Folder, changed: Mapping[str, int] | None, *, of: Attempt | None = None) -> None:
-    """Let attempts say these versions of tables, which have been made anew under them; `None`: no versions at
-    all, for the tables are others. `of`: only those at its revision until it began, for others may have begun
-    one since.
+def say_versions(
+    store: Folder,
+    changed: Mapping[str, int] | None,
+    *,
+    of: Attempt | None = None,
+    still_so: Asks = small.certainly,
+) -> None:
+    """Let attempts say these versions of tables, which have been made anew under them, unless `still_so`
+    raises; `None`: no versions at all, for the tables are others. `of`: only those at its revision until it
+    began, for others may have begun one since.
     """
 
     def said(one: Attempt) -> Attempt:
@@ -152,6 +190,8 @@ def say_versions(store: Folder, changed: Mapping[str, int] | None, *, of: Attemp
 
     def commit() -> None:
         opened = small.open_table(store, "attempts")
+        # Asked between reading and writing: if others begin after this, the write fails.
+        still_so()
         small.overwrite(opened, [_row(said(_of(row))) for row in small.read(opened)])
 
     small.retried(commit, "attempts")
@@ -175,7 +215,7 @@ def void(store: Folder, *, kept: Collection[What], until: int, if_newest: bool =
     small.retried(commit, "attempts")
 
 
-def add(store: Folder, attempt: Attempt, *, still_so: Callable[[], object]) -> None:
+def add(store: Folder, attempt: Attempt, *, still_so: Asks) -> None:
     """Write down what happened in an attempt, unless `still_so` raises."""
 
     def commit() -> None:

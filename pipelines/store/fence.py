@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+BY_SOURCE = ("partial_frames", "partial_sessions", "late_events", "quarantine", "event_ids", "watermarks")
+"""The tables in which each source has a lane of its own."""
+
+
+def lane_of(table: str, source: str) -> str:
+    """The lane of a source in such a table."""
+    return f"{table}/{source}"
+
 
 @dataclass(frozen=True, slots=True)
 class Fence:

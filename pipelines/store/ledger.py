@@ -17,6 +17,7 @@ from deltalake import DeltaTable
 
 from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import Interval, to_us
+from pipelines.spec import sources_of
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt
 from pipelines.store.fence import Fence
@@ -90,6 +91,7 @@ def open_run(
             _put(runs, rows, opening.row(fingerprint=fingerprint, started_at_us=started_at_us))
         return replace(opening, started_at_us=started_at_us), of_another_spec, 0 if opening.status else over
 
+    attempts.know_sources(store, sources_of(fingerprint))
     until, known = attempts.highest(store), read_rows(store)
     if is_of_another_spec(known, fingerprint) and opens(known):
         # Before the ledger says that the batch is of this spec, lest nobody does it after.
@@ -200,16 +202,17 @@ def mark(store: Folder, run: Run, *, status: Status) -> None:
 def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) -> bool:
     """Say that a batch failed whose workers were killed; returns whether it stood as running.
 
-    One that somebody has gone on with since the attempt `opened` is let be.
+    One that somebody has gone on with since the attempt `opened` is let be: it was opened again, or nothing
+    was begun after somebody began all of its stages.
     """
 
     def is_left() -> bool:
         of_run = [one for one in attempts.read(store) if one.is_of(batch, revision) and one.what == "begun"]
         openings = [one.attempt for one in of_run if one.stage == OPENING]
         since = max(openings, default=0) if opened is None else opened
-        return bool(of_run) and not any(
-            one.attempt > since and one.stage in (None, OPENING) for one in of_run
-        )
+        later = [one for one in of_run if one.attempt > since]
+        is_elsewhere = bool(later) and later[-1].stage is None
+        return bool(of_run) and not is_elsewhere and not any(one.stage == OPENING for one in later)
 
     def commit() -> bool:
         runs = small.open_table(store, "runs")

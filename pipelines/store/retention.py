@@ -39,6 +39,12 @@ def say_gone(
         small.set_property(store, "frames", name=PROPERTY, value=value, still_mine=still_mine)
 
 
+def is_said_gone(store: Folder, until_us: int) -> bool:
+    """Whether frames and sessions up to there are said to have been let go."""
+    said_us = gone_until_us(store)
+    return said_us is not None and said_us >= until_us
+
+
 def forgotten_until_us(store: Folder) -> dict[str, int]:
     """By source the end up to which the ids of its batches have been let go, where any have."""
     said = small.property_of(store, "event_ids", name=FORGOTTEN)
@@ -54,6 +60,12 @@ def say_forgotten(
     if {**before_us, **further} != before_us:
         value = json.dumps({**before_us, **further})
         small.set_property(store, "event_ids", name=FORGOTTEN, value=value, still_mine=still_mine)
+
+
+def is_said_forgotten(store: Folder, until_us: Mapping[str, int]) -> bool:
+    """Whether the ids of these sources up to there are said to have been let go."""
+    said_us = forgotten_until_us(store)
+    return all(name in said_us and said_us[name] >= us for name, us in until_us.items())
 
 
 def say_none_gone(store: Folder, *, still_mine: Callable[[], None]) -> None:

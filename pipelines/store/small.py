@@ -8,7 +8,6 @@ decides again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Literal, NamedTuple, TypeVar
@@ -27,14 +26,6 @@ from pipelines.store.tables import PARTITIONED_BY, Columns, Folder, properties, 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
 Values = Mapping[str, Value]
 Asks = Callable[[], None]
-
-WIDENING = (
-    ("byte", "short", "integer", "long"),
-    ("byte", "short", "integer", "double"),
-    ("byte", "short", "float", "double"),
-)
-"""Types, each of which holds all values of those before it."""
-DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 TRIES = 50
 ONCE = CommitProperties(max_commit_retries=0)
@@ -69,17 +60,6 @@ def differing(store: Folder, table: str, *, columns: Columns) -> dict[str, tuple
     return {name: (one, other) for name, (one, other) in both.items() if one != other}
 
 
-def holds(stored: str, wanted: str) -> bool:
-    """Whether a column of the one type holds all values of the other, as both are told by `differing`."""
-    room, asked = DECIMAL.fullmatch(stored), DECIMAL.fullmatch(wanted)
-    if room and asked:
-        (digits, scale), (places, behind) = (map(int, found.groups()) for found in (room, asked))
-        return behind <= scale and places - behind <= digits - scale
-    return stored == "string" or any(
-        stored in kinds and wanted in kinds[: kinds.index(stored) + 1] for kinds in WIDENING
-    )
-
-
 def add_columns(store: Folder, table: str, *, columns: Columns) -> None:
     """Give a table columns that it has not had: its rows have nothing in them."""
     if columns:
@@ -97,19 +77,25 @@ def certainly() -> None:
 
 def recreate(store: Folder, table: str, *, columns: Columns, still_mine: Asks = certainly) -> None:
     """Let a table be empty, with these columns and no others; its history stays. Unless `still_mine` raises:
-    whoever slept may find that others write there.
+    whoever slept may find that others write there. What they write meanwhile stands.
     """
     create(store, table, columns=columns)
     _empty(store, table, still_mine=still_mine)
     if not differing(store, table, columns=columns):
         return
-    known = open_table(store, table).metadata()
+    opened = open_table(store, table)
+    known = opened.metadata()
     still_mine()
     # As it was cut when it was made.
-    _make(store, table, columns=columns, partitions=known.partition_columns, mode="overwrite")
+    made = _make(store, table, columns=columns, partitions=known.partition_columns, mode="overwrite")
+    if made.version() != opened.version() + 1:
+        # delta-rs makes a table anew whatever stands there by then.
+        made.restore(made.version() - 1, commit_properties=ONCE)
+        still_mine()
+        raise RunAgain(f"table `{table}`: others have written while it was made anew; what they wrote stands")
     for name, value in known.configuration.items():
         if not name.startswith("delta."):
-            set_property(store, table, name=name, value=value)
+            set_property(store, table, name=name, value=value, still_mine=still_mine)
 
 
 def _make(
@@ -119,12 +105,12 @@ def _make(
     columns: Columns,
     partitions: Sequence[str],
     mode: Literal["ignore", "overwrite"],
-) -> None:
+) -> DeltaTable:
     whole = {**columns, "day": DateType()} if "day" in partitions else columns
     # Not by way of Arrow, which has no intervals of Spark's.
     schema = Schema.from_json(schema_of(whole).json())
     place, settings = location(store, table), properties(table, columns=columns)
-    DeltaTable.create(place, schema, mode=mode, partition_by=list(partitions), configuration=settings)
+    return DeltaTable.create(place, schema, mode=mode, partition_by=list(partitions), configuration=settings)
 
 
 def read(opened: DeltaTable, *, where: list[tuple[str, str, date]] | None = None) -> list[dict[str, Value]]:

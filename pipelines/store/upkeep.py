@@ -26,7 +26,8 @@ from pipelines.store.ledger_rows import LedgerRow, have_gone, newest, unfinished
 from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import in_microseconds
 from pipelines.store.retention import (
-    gone_until_us,
+    is_said_forgotten,
+    is_said_gone,
     kept_from_us,
     remembered_from_us,
     say_forgotten,
@@ -46,10 +47,12 @@ Returned = TypeVar("Returned")
 
 
 class Beyond(NamedTuple):
-    """Rows that retention lets go: a predicate, and, if they are states, what `frames` says of it first."""
+    """Rows that retention lets go: a predicate, and whether a table says so; first it has to, where somebody
+    may ask for them.
+    """
 
     where: str
-    said_us: int | None = None
+    is_said: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +93,8 @@ def _delete(folder: Folder, table: str, *, beyond: Beyond, rows: Sequence[Ledger
     opened = small.open_table(folder, table)
     # Asked between reading and writing: what is emptied after this lets the commit fail.
     _refuse_emptied(folder, rows)
-    said_us = gone_until_us(folder)
-    if beyond.said_us is not None and (said_us is None or said_us < beyond.said_us):
-        # Somebody gave a batch up, and `frames` is as it was before it said so: left to the next time.
+    if not beyond.is_said():
+        # Somebody gave a batch up, and the table is as it was before it said so: left to the next time.
         return 0
     return int(opened.delete(beyond.where).get("num_deleted_rows") or 0)
 
@@ -154,13 +156,15 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[Le
         newest_end_us=last.batch.end_us,
         latenesses=waiting_latenesses(rows),
     )
-    if kept_us is not None and table == "event_ids":
+    if kept_us is None:
+        return None
+    if table == "event_ids":
         return _beyond_memory(folder, pipeline, rows=rows, from_us=remembered_from_us(rows, kept_us=kept_us))
-    old = None if kept_us is None else _old_states(folder, table, kept_us=kept_us)
+    old = _old_states(folder, table, kept_us=kept_us)
     if old is None or not are_any(folder, table, where=old):
         return None
     say_gone(folder, kept_us, still_mine=lambda: _refuse_emptied(folder, rows))
-    return Beyond(old, said_us=kept_us)
+    return Beyond(old, is_said=lambda: is_said_gone(folder, kept_us))
 
 
 def _old_states(folder: Folder, table: str, *, kept_us: int) -> str | None:
@@ -189,7 +193,8 @@ def _beyond_memory(
         return None
     said_us = {name: until_us[name] for name in going}
     say_forgotten(folder, said_us, still_mine=lambda: _refuse_emptied(folder, rows))
-    return Beyond(" OR ".join(old[name] for name in going))
+    where = " OR ".join(old[name] for name in going)
+    return Beyond(where, is_said=lambda: is_said_forgotten(folder, said_us))
 
 
 def _before_open_sessions_us(folder: Folder, kept_us: int) -> int:

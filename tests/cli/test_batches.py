@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -64,6 +65,18 @@ def test_without_bounds_nothing_is_run_that_has_not_ended(place: Place):
     assert (said.code, said.out) == (2, "")
     assert "the next batch has not ended yet" in said.err
     assert "--from 9000-01-01T00:00:00Z --to 9000-01-02T00:00:00Z" in said.err
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_without_bounds_an_unfinished_batch_is_told_before_that_the_next_has_not_ended(
+    place: Place, command: str
+):
+    place.write_spec(("start: 2024-01-01", "start: 9000-01-01"))
+    begun, ends = datetime(9000, 1, 1, tzinfo=UTC), datetime(9000, 1, 2, tzinfo=UTC)
+    place.write_run(begun, ends, "running", fingerprint="f")
+    said = place.sash(command)
+    assert (said.code, said.out) == (4, "")
+    assert "batch [9000-01-01 00:00, 9000-01-02 00:00) is unfinished (its status is running)" in said.err
 
 
 def test_without_bounds_and_schedule_the_first_batch_has_to_be_named(place: Place):

@@ -13,6 +13,7 @@ from pyspark.sql.types import LongType, StringType
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, load, state_fingerprint
 from pipelines.stages import rebuilding
+from pipelines.stages.site import on_stored_frames
 from pipelines.store import small
 from pipelines.store.ledger import Asked, Run, close_run, mark, open_run, read_rows
 from pipelines.store.ledger_rows import LedgerRow
@@ -103,12 +104,16 @@ def sleeping_before(table: str, work: Callable[[], None], does: Callable[..., No
     return slept
 
 
+def _ledger(store: Folder) -> list[LedgerRow]:
+    return read_rows(store) if small.is_there(store, "runs") else []
+
+
 class Place:
     """What a rebuilding and a run know of where they are, without a Spark."""
 
     def __init__(self, rides: Rides) -> None:
         self.spark = self.suite = None
-        self.pipeline = rides.pipeline
+        self.pipeline = on_stored_frames(rides.pipeline, _ledger(rides.store))
         self.store = str(Path(rides.store.root).parent)
         self.declared = rides.pipeline
         self.tables = rides.store

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,9 @@ from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Retention
 from pipelines.stages import Request, abandoning, preparing, running
-from pipelines.store import attempts, upkeep
+from pipelines.store import attempts, small, upkeep
 from pipelines.store.attempts import Attempt
-from pipelines.store.ledger import Run, still_mine
+from pipelines.store.ledger import Run, mark, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.retention import gone_until_us
 from pipelines.store.tables import Folder, Shapes
@@ -51,33 +52,86 @@ def test_a_run_that_prepares_while_all_is_emptied_begins_nothing(
 ) -> None:
     rides.run("two", SECOND)
     monkeypatch.setattr(running, "prepare", lambda *_, **__: empty_tables([FIRST]))
-    with pytest.raises(WaitForTheBatch, match="is being rebuilt since this run began"):
+    with pytest.raises(WaitForTheBatch, match="was rebuilt since this run began, or is being rebuilt"):
         running.open_batch(Place(rides), Request(batch=THIRD))  # type: ignore[arg-type]  # enough here
     assert rides.stands() == ([], [])
     monkeypatch.setattr(running, "prepare", lambda *_, **__: None)
     assert running.open_batch(Place(rides), Request(batch=FIRST)).is_first  # type: ignore[arg-type]  # enough
 
 
+@pytest.mark.parametrize("ends", [False, True])
 def test_a_run_of_another_spec_makes_no_table_anew_under_a_batch_that_has_begun_since(
-    rides: Rides, monkeypatch: pytest.MonkeyPatch, empty_tables: Callable[[Sequence[Interval]], None]
+    rides: Rides,
+    monkeypatch: pytest.MonkeyPatch,
+    empty_tables: Callable[[Sequence[Interval]], None],
+    ends: bool,
 ) -> None:
     empty_tables([FIRST, SECOND])
 
-    def others(*_: object, **__: object) -> Shapes:
-        rides.begin(FIRST)
+    def others() -> None:
+        run = rides.begin(FIRST)
         rides.write("anew", FIRST)
+        if ends:
+            rides.close(run)
+
+    prepares_another_spec(monkeypatch, meanwhile=others)
+    with pytest.raises(WaitForTheBatch, match="others have begun or ended a batch"):
+        running.open_batch(Place(rides), Request(batch=SECOND))  # type: ignore[arg-type]  # enough here
+    assert rides.stands() == (["anew"], [(FIRST, "published" if ends else "running")])
+
+
+def test_what_a_run_of_another_spec_made_anew_is_no_version_of_a_batch_that_has_begun_since(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch, empty_tables: Callable[[Sequence[Interval]], None]
+) -> None:
+    empty_tables([FIRST, SECOND])
+    says, left = preparing.say_versions, [True]
+
+    def slept(store: Folder, changed: Mapping[str, int], **how: Any) -> None:
+        if left:
+            left.pop()
+            rides.run("one", FIRST)
+            rides.begin(SECOND)
+        says(store, changed, **how)
+
+    prepares_another_spec(monkeypatch)
+    monkeypatch.setattr(preparing, "say_versions", slept)
+    with pytest.raises(WaitForTheBatch, match="others have begun or ended a batch"):
+        running.open_batch(Place(rides), Request(batch=SECOND))  # type: ignore[arg-type]  # enough here
+    abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
+    stood = ["one", "one and before"], [(FIRST, "published"), (SECOND, "abandoned")]
+    assert rides.stands() == stood
+
+
+def prepares_another_spec(
+    monkeypatch: pytest.MonkeyPatch, *, meanwhile: Callable[[], None] = lambda: None
+) -> None:
+    """Let runs be of a spec with one aggregate more, without a Spark."""
+
+    def shapes_of(*_: object, **__: object) -> Shapes:
+        meanwhile()
         return replace(SHAPES, parts={**SHAPES.parts, "more__rows": LongType()})
 
     for name, does in (
         ("schemas_of", lambda *_, **__: {}),
         ("check", lambda *_, **__: None),
         ("unfit", lambda *_, **__: ()),
-        ("shapes_of", others),
+        ("shapes_of", shapes_of),
     ):
         monkeypatch.setattr(preparing, name, does)
-    with pytest.raises(WaitForTheBatch, match="others have begun or ended a batch"):
-        running.open_batch(Place(rides), Request(batch=SECOND))  # type: ignore[arg-type]  # enough here
-    assert rides.stands() == (["anew"], [(FIRST, "running")])
+
+
+def test_a_run_that_prepares_its_first_batch_again_does_not_begin_in_tables_that_are_half_emptied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rides = Rides(tmp_path)
+    mark(rides.store, rides.begin(FIRST), status="failed")
+    rides.write("half", FIRST)
+    ledger = small.open_table(rides.store, "runs")
+    # A rebuilding has come so far.
+    monkeypatch.setattr(running, "prepare", lambda *_, **__: small.overwrite(ledger, []))
+    with pytest.raises(WaitForTheBatch, match=r"there are rows in frames: it is being rebuilt"):
+        running.open_batch(Place(rides), Request(batch=FIRST))  # type: ignore[arg-type]  # enough here
+    assert rides.stands() == (["half"], [])
 
 
 def test_who_slept_before_it_took_its_number_does_not_take_over_a_batch_begun_anew(

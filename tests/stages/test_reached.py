@@ -39,7 +39,7 @@ def test_a_restatement_leaves_what_waits_to_the_next_batch_unless_the_watermark_
         run=SimpleNamespace(opening=SimpleNamespace(changes=changes)),
         restates=restates,
         was_respelled=False,
-        request=SimpleNamespace(ignore_lateness=False),
+        takes_all=False,
         pipeline=SimpleNamespace(windows=(WINDOW,)),
     )
     monkeypatch.setattr(module, "grid_of", lambda pipeline, name: SimpleNamespace(coarser_us=None))

@@ -67,6 +67,15 @@ def test_a_batch_whose_workers_were_killed_is_left_as_failed_unless_a_whole_run_
     assert [row.status for row in ledger.read_rows(store)] == ["running"]
 
 
+def test_a_batch_whose_tasks_went_on_after_a_whole_run_of_it_is_left(store: Store) -> None:
+    opened = open_day(store, 1, stage=OPENING).begun.attempt
+    ledger.mark(store, open_day(store, 1), status="failed")
+    open_day(store, 1, stage="combine")
+    batch = Interval(DAY, 2 * DAY)
+    assert ledger.leave(store, batch, revision=0, opened=opened)
+    assert [row.status for row in ledger.read_rows(store)] == ["failed"]
+
+
 def test_a_batch_that_somebody_else_opened_stage_by_stage_is_not_left(store: Store) -> None:
     opened = open_day(store, 1, stage=OPENING).begun.attempt
     others = open_day(store, 1, stage=OPENING).begun.attempt

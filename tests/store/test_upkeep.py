@@ -77,6 +77,19 @@ def days(folder: Folder) -> list[int]:
     )
 
 
+def remembering(folder: Folder, pipeline: Pipeline) -> Pipeline:
+    """The pipeline, with ids of three batches that it looks back to for a day."""
+    small.create(
+        folder, "event_ids", columns={"page": TEXT, "arrival_time": INSTANT, "source": TEXT, **BATCH}
+    )
+    ids = small.open_table(folder, "event_ids")
+    batches = [{"batch_start": day * DAY, "batch_end": (day + 1) * DAY} for day in (-2, -1, 0)]
+    at = {"page": "p", "arrival_time": 0, "source": "main", "day": date(1970, 1, 1)}
+    small.append(ids, [{**at, **batch} for batch in batches])
+    (source,) = pipeline.sources
+    return replace(pipeline, sources=(replace(source, event_id=EventId(of=("page",), within_us=DAY)),))
+
+
 def stray(folder: Folder) -> Path:
     """A file that no commit names, as a writer leaves one that is at work, or was killed."""
     path = Path(folder.path("frames")) / "day=1970-01-01" / "grid=aligned" / "part-00000-mine.parquet"
@@ -99,15 +112,7 @@ def test_while_a_batch_is_unfinished_no_file_is_deleted_however_old(folder: Fold
 
 def test_it_says_up_to_where_ids_have_gone_before_they_do(folder: Folder, pipeline: Pipeline):
     assert forgotten_until_us(folder) == {}
-    small.create(
-        folder, "event_ids", columns={"page": TEXT, "arrival_time": INSTANT, "source": TEXT, **BATCH}
-    )
-    ids = small.open_table(folder, "event_ids")
-    batches = [{"batch_start": day * DAY, "batch_end": (day + 1) * DAY} for day in (-2, -1, 0)]
-    at = {"page": "p", "arrival_time": 0, "source": "main", "day": date(1970, 1, 1)}
-    small.append(ids, [{**at, **batch} for batch in batches])
-    (source,) = pipeline.sources
-    within = replace(pipeline, sources=(replace(source, event_id=EventId(of=("page",), within_us=DAY)),))
+    within = remembering(folder, pipeline)
     # Batches that begin with the only one, at 0, may run again, and look back a day.
     assert maintain_table(folder, "event_ids", pipeline=within).let_go == 1
     assert forgotten_until_us(folder) == {"main": -DAY}
@@ -202,6 +207,24 @@ def test_what_is_no_longer_said_to_go_stays(
         assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 0
     assert (gone_until_us(folder), days(folder)) == (None, [0, 1, 2, 3, 3])
     assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 3
+
+
+def test_ids_that_are_no_longer_said_to_go_stay(
+    folder: Folder, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+):
+    within = remembering(folder, pipeline)
+    said, delete = small.open_table(folder, "event_ids").version(), upkeep._delete
+
+    def after_an_abandoning(folder: Folder, table: str, *, beyond: Beyond, rows: list[LedgerRow]) -> int:
+        restore(folder, "event_ids", version=said, fences=[])
+        return delete(folder, table, beyond=beyond, rows=rows)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(upkeep, "_delete", after_an_abandoning)
+        assert maintain_table(folder, "event_ids", pipeline=within).let_go == 0
+    assert forgotten_until_us(folder) == {}
+    assert maintain_table(folder, "event_ids", pipeline=within).let_go == 1
+    assert forgotten_until_us(folder) == {"main": -DAY}
 
 
 @pytest.mark.parametrize("opening", range(1, 10))

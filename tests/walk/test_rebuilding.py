@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from pipelines.ingest.read import Schemas
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, open_batch, rebuilding, run_batch
+from pipelines.stages.running import _open
 from pipelines.store.tables import Shapes
 from pipelines.store.writes import append
 from tests.walk.test_sessions import CLICKS, SECOND, SPEC, site_of, standing_windows
@@ -51,6 +54,47 @@ def test_who_slept_through_a_rebuilding_writes_nothing_and_a_batch_that_began_is
     assert site.tables.read("partial_sessions").collect() == []
     list(run_batch(site, Request(batch=FIRST)))
     assert standing_windows(tmp_path / "store") == stood
+
+
+def test_who_runs_batch_after_batch_goes_on_with_the_frames_of_a_rebuilding_in_between(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    whole = SPEC.replace("visits: {session: 10 s, allowed_lateness: 60 s}", "whole: {tumbling: 60 s}")
+    following = site_of(spark, tmp_path, CLICKS, spec=whole)
+    list(run_batch(following, Request(batch=FIRST)))
+    stale = replace(following)
+    assert dict(stale.pipeline.frame_lengths) == {"aligned": 60 * SECOND}
+    (tmp_path / "dags" / "clicks.yml").write_text(
+        whole.replace("windows: {", "windows: {half: {tumbling: 30 s}, ")
+    )
+    halved = Site(spark, following.store, load(tmp_path / "dags" / "clicks.yml"))
+    rebuilding.empty_tables(halved, [FIRST])
+    list(run_batch(halved, Request(batch=FIRST)))
+    with pytest.raises(WaitForTheBatch, match="was rebuilt since this run began"):
+        open_batch(stale, Request(batch=NEXT))
+    list(run_batch(following, Request(batch=NEXT, final=True)))
+    frames = following.tables.read("frames").collect()
+    assert {it.frame_end - it.frame_start for it in frames} == {timedelta(seconds=30)}
+    published = following.tables.read("windows").where("window = 'whole'").collect()
+    totals = {(it.user, int(it.window_start.timestamp())): it.total for it in published}
+    assert totals == {("ann", 0): 1 + 2 + 4 + 16, ("bob", 0): 8}
+
+
+def test_who_slept_under_a_spec_with_another_source_writes_nothing_once_others_go_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    site = site_of(spark, tmp_path, CLICKS)
+    list(run_batch(site, Request(batch=FIRST)))
+    asleep = _open(site, Request(batch=NEXT))
+    found = site.tables.read("partial_sessions")
+    rows = spark.createDataFrame(found.collect(), found.schema)
+    (tmp_path / "dags" / "clicks.yml").write_text(
+        SPEC.replace("source: {", "sources: {ewr: {").replace("arrival_time}", "arrival_time}}")
+    )
+    renamed = Site(spark, site.store, load(tmp_path / "dags" / "clicks.yml"))
+    list(run_batch(renamed, Request(batch=NEXT)))
+    append(site.tables, "partial_sessions", rows=rows, fence=asleep.fence("partial_sessions/main"))
+    assert site.tables.read("partial_sessions").where("source = 'main'").count() == rows.count()
 
 
 @pytest.mark.slow

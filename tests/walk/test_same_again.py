@@ -15,7 +15,7 @@ from tests.cli.conftest import Place, Ride, day, place
 from tests.crash.world import CHANGED, FIRST, SECOND_BATCH, World
 from tests.walk.published import in_microseconds
 from tests.walk.test_changed_spec import rows
-from tests.walk.test_sessions import CLICKS, SECOND, SPEC, site_of
+from tests.walk.test_sessions import CLICKS, SECOND, SPEC, Click, site_of
 
 __all__ = ["place"]
 
@@ -63,6 +63,37 @@ def test_other_rows_that_count_nowhere_are_another_revision(place: Place, spark:
 
 def runs_of(place: Place) -> list[dict]:
     return sorted(rows(place, "runs"), key=lambda it: (it["batch_start"], it["revision"]))
+
+
+WAITS = """
+windows: {threes: {tumbling: 60 s, panes: {early: {rows: 3}}}}
+"""
+CLOSED = """
+windows: {short: {tumbling: 10 s}, long: {tumbling: 10 s, allowed_lateness: 1 hour}}
+"""
+CALM: list[Click] = [("ann", 1, 1, 1), ("ann", 2, 50, 60), ("ann", 4, 2, 110)]
+
+
+@pytest.mark.parametrize(
+    ("windows", "clicks", "batches"),
+    [(WAITS, CALM[:2], (0,)), (WAITS, CALM[:2], (0, 100)), (CLOSED, CALM, (0, 100))],
+)
+def test_to_ignore_lateness_changes_nothing_where_nothing_of_the_batch_was_late(
+    spark: SparkSession, tmp_path: Path, windows: str, clicks: list[Click], batches: tuple[int, ...]
+) -> None:
+    #   Two clicks wait for a third; or the third is late for the one window and not for the other.
+    site = site_of(spark, tmp_path, clicks, spec=SPEC.split("windows:")[0] + windows)
+    for start in batches:
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+    stood = told(tmp_path)
+    list(run_batch(site, Request(batch=Interval(0, 100 * SECOND), ignore_lateness=True)))
+    assert told(tmp_path) == stood
+
+
+def told(home: Path) -> list[list[str]]:
+    """The ledger, the panes and the windows."""
+    tables = ("runs", "panes", "windows")
+    return [sorted(map(str, in_microseconds(home / "store" / "clicks" / name))) for name in tables]
 
 
 @pytest.mark.slow
