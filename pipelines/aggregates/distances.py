@@ -48,8 +48,9 @@ def about_mean(squares: Column, sums: tuple[Column, Column], *, rows: Column) ->
 
 
 def squares_about_mean(squares: Column, distances: Column, *, rows: Column) -> Column:
-    """Never below zero, and zero where only rounding is left."""
+    """Never below zero, zero where only rounding is left, and infinite where no double holds the squares."""
     found = about_mean(squares, (distances, distances), rows=rows)
     # NaN compares as the largest number there is, and has to stay.
     is_left = F.isnan(found) | (found > F.lit(ROUNDING) * squares)
-    return F.when(is_left, found).otherwise(F.lit(0.0))
+    has_room = F.isnan(squares) | (squares < F.lit(float("inf")))
+    return F.when(~has_room, squares).when(is_left, found).otherwise(F.lit(0.0))

@@ -31,6 +31,9 @@ PICKING = (
     "distinct",
     "collect_list",
     "collect_set",
+    "histogram",
+    "approx_top_k",
+    "approx_quantile",
 )
 
 
@@ -39,8 +42,12 @@ def is_unchanged(now: Column, before: Column, *, kind: DataType, op: str) -> Col
 
     What is picked out of the values is the same only when it is equal: no order of adding has a part in it.
     """
-    if op in PICKING and can_be_ordered(kind):
-        return now.eqNullSafe(before)
+    is_sketch = isinstance(kind, StructType) and set(kind.names) == SKETCH
+    if op in PICKING and not is_sketch:
+        if can_be_ordered(kind):
+            return now.eqNullSafe(before)
+        if isinstance(kind, MapType) and can_be_ordered(kind.valueType):
+            return _entries(now).eqNullSafe(_entries(before))
     return are_alike(now, before, kind=kind)
 
 
@@ -83,8 +90,7 @@ def _entries_alike(one: Column, other: Column, *, kind: MapType) -> Column:
     """Maps by their entries in order; where values have none, each key is looked up in the other map."""
     if can_be_ordered(kind.valueType):
         entries = StructType([StructField("key", kind.keyType), StructField("value", kind.valueType)])
-        mine, yours = (F.sort_array(F.map_entries(it)) for it in (one, other))
-        return are_alike(mine, yours, kind=ArrayType(entries))
+        return are_alike(_entries(one), _entries(other), kind=ArrayType(entries))
 
     def is_there(key: Column, value: Column) -> Column:
         alike = are_alike(value, F.try_element_at(other, key), kind=kind.valueType)
@@ -92,6 +98,10 @@ def _entries_alike(one: Column, other: Column, *, kind: MapType) -> Column:
 
     unlike = F.size(F.map_filter(one, is_there))
     return (F.size(one) == F.size(other)) & (unlike == 0)
+
+
+def _entries(of: Column) -> Column:
+    return F.sort_array(F.map_entries(of))
 
 
 def _is_exact(kind: DataType) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import date
 
-from pipelines.checks.expectation import REMARKS, Expectation, Value
+from pipelines.checks.expectation import REMARKS, Entries, Expectation, Value
 from pipelines.checks.row_rules import IGNORE_ROW_IF, ROW_RULES, SCOPE, Shape
 from pipelines.spec import parse_instant
 from pipelines.spec.sql import problems_of
@@ -90,8 +90,14 @@ def _is_regex_list(value: Value) -> bool:
     return isinstance(value, tuple) and value != () and all(_is_text(item) for item in value)
 
 
+def _is_value_list(value: Value) -> bool:
+    return isinstance(value, tuple) and not any(isinstance(item, tuple | Entries) for item in value)
+
+
 def _is_pair_list(value: Value) -> bool:
-    return isinstance(value, tuple) and all(isinstance(item, tuple) and len(item) == PAIR for item in value)
+    pairs = value if isinstance(value, tuple) else ()
+    are_pairs = [isinstance(item, tuple) and len(item) == PAIR and _is_value_list(item) for item in pairs]
+    return isinstance(value, tuple) and all(are_pairs)
 
 
 def _is_column_list(value: Value) -> bool:
@@ -109,7 +115,7 @@ KINDS: dict[str, tuple[str, Callable[[Value], bool]]] = {
     **dict.fromkeys(("min_value", "max_value"), ("a number, a date or an instant", _is_bound)),
     **dict.fromkeys(("strict_min", "strict_max", "or_equal"), ("true or false", _is_flag)),
     "value": ("a number", _is_number),
-    "value_set": ("a list of values", lambda value: isinstance(value, tuple)),
+    "value_set": ("a list of values", _is_value_list),
     "value_pairs_set": ("a list of pairs", _is_pair_list),
     "regex": ("a regular expression", _is_text),
     "regex_list": ("a list of regular expressions", _is_regex_list),

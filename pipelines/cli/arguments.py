@@ -14,6 +14,7 @@ from pipelines.cli.steps import STAGES
 from pipelines.errors import CorrectTheCall
 
 FORMATS = ("table", "csv", "json")
+MOST_ROWS = 2**63 - 1
 REPLAYED = ("late", "quarantine")
 
 
@@ -204,6 +205,6 @@ def _add_wait(command: Parser) -> None:
 
 
 def _whole(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"found `{text}`, wanted a whole number from 0")
+    if not text.isdecimal() or int(text) > MOST_ROWS:
+        raise argparse.ArgumentTypeError(f"found `{text}`, wanted a whole number from 0 to {MOST_ROWS:,}")
     return int(text)

@@ -41,9 +41,10 @@ def follow(arguments: Arguments) -> None:
         )
     if pending is not None:
         _run(arguments, site, batch=pending.batch)
-        start_us = max(start_us, pending.batch.end_us)
     print(f"following {pipeline.name}, a batch every {arguments.every}; Ctrl-C ends it", flush=True)
     while True:
+        # Others may have run batches meanwhile, or all of them anew.
+        start_us = _reached_us(pipeline, store) or start_us
         end_us = floor_to(_now_us(), every_us)
         if end_us <= start_us:
             try:
@@ -53,13 +54,12 @@ def follow(arguments: Arguments) -> None:
                 return
             continue
         _run(arguments, site, batch=Interval(start_us, end_us))
-        start_us = end_us
 
 
 def _run(arguments: Arguments, site: Site, *, batch: Interval) -> None:
-    request = gone_on_with(site.pipeline, site.store, request=Request(batch=batch))
+    request = gone_on_with(site.declared, site.store, request=Request(batch=batch))
     try:
-        await_turn(site.pipeline, site.store, batch=batch, replace=False, wait=False)
+        await_turn(site.declared, site.store, batch=batch, replace=False, wait=False)
         reports = list(run_batch(site, request))
     except KeyboardInterrupt as error:
         raise interrupted(arguments, request) from error
@@ -68,6 +68,12 @@ def _run(arguments: Arguments, site: Site, *, batch: Interval) -> None:
     seconds = sum(report.seconds for report in reports)
     last = replace(reports[-1], seconds=seconds)
     print(f"batch {batch}: {last.line}, {seconds:.1f} s in all", flush=True)
+
+
+def _reached_us(pipeline: Pipeline, store: str) -> int | None:
+    """Up to where batches have run."""
+    last = newest(read_ledger(store, pipeline.name))
+    return None if last is None else last.batch.end_us
 
 
 def _start_us(arguments: Arguments, pipeline: Pipeline, *, store: str, every_us: int) -> int:

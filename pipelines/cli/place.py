@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from pipelines.cli.arguments import Arguments
-from pipelines.spec import Pipeline, find_modules_beside, load, store_at
+from pipelines.spec import Pipeline, find_modules_beside, hide, load, store_at
 
 DEFAULT_STORE = "var/store"
 
@@ -30,5 +30,5 @@ def store_of(arguments: Arguments, pipeline: Pipeline) -> str:
 
 
 def folder_of(arguments: Arguments, pipeline: Pipeline) -> str:
-    """Where the pipeline's tables lie."""
-    return f"{store_of(arguments, pipeline)}/{pipeline.name}"
+    """Where the pipeline's tables lie, as it may be told."""
+    return hide(f"{store_of(arguments, pipeline)}/{pipeline.name}", ())

@@ -31,7 +31,7 @@ from pipelines.cli.told import Interrupted
 from pipelines.cli.written import instant
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline, refuse_too_many_paths
+from pipelines.spec import Pipeline, hide, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
 from pipelines.stages.lines import many
 from pipelines.stages.rebuilding import empty_tables
@@ -136,13 +136,13 @@ def interrupted(arguments: Arguments, request: Request) -> Interrupted:
 
 def _reports(site: Site, request: Request, *, wait: bool) -> Iterator[Report]:
     while True:
-        await_turn(site.pipeline, site.store, batch=request.batch, replace=request.replace, wait=wait)
+        await_turn(site.declared, site.store, batch=request.batch, replace=request.replace, wait=wait)
         reports = run_batch(site, request)
         try:
             first = next(reports)
         except WaitForTheBatch:
             # Several may have waited for the same batch: one of them got in, the others wait again.
-            if wait and is_held_up(site.pipeline, site.store, batch=request.batch):
+            if wait and is_held_up(site.declared, site.store, batch=request.batch):
                 continue
             raise
         yield first
@@ -159,6 +159,6 @@ def _summary(pipeline: Pipeline, store: str, *, batches: int, done: Counter[str]
         f"{many(done['ingested'], 'row')} ({fates})",
         many(done["panes"], "pane"),
         f"watermark {instant(watermark_us)}",
-        f"tables in {store}/{pipeline.name}",
+        f"tables in {hide(store, ())}/{pipeline.name}",
     )
     return f"{pipeline.name}: {'; '.join(told)}"

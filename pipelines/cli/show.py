@@ -74,8 +74,10 @@ def _print(form: str, names: Sequence[str], *, rows: Sequence[Sequence[Value]]) 
     match form:
         case "csv":
             writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(names)
-            writer.writerows([text(value) for value in row] for row in rows)
+            # The writer itself sees no end of a line in a carriage return, as readers do.
+            quoting = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL)
+            for told in (list(names), *[[text(value) for value in row] for row in rows]):
+                (quoting if any("\r" in it for it in told) else writer).writerow(told)
         case "json":
             for row in rows:
                 values = {name: plain(value) for name, value in zip(names, row, strict=True)}

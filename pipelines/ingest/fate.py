@@ -44,11 +44,12 @@ def fated(
     events: DataFrame, pipeline: Pipeline, *, watermark_us: int | None, rules: Sequence[RowRule] = ()
 ) -> DataFrame:
     """The events with their `FATE`, and `RULES`, the names of all rules that quarantine the row."""
-    quarantining = {rule.name: ~F.col(IS_BROKEN) & rule.unexpected for rule in rules if rule.quarantines}
-    quarantining |= lengths_rules(events, pipeline.windows)
-    names = [F.when(breaks, F.lit(name)) for name, breaks in quarantining.items()]
+    # Two rules may read alike.
+    quarantining = [(it.name, ~F.col(IS_BROKEN) & it.unexpected) for it in rules if it.quarantines]
+    quarantining += lengths_rules(events, pipeline.windows).items()
+    names = [F.when(breaks, F.lit(name)) for name, breaks in quarantining]
     all_rules = F.concat(F.col(BROKEN), F.array_compact(F.array(*names))) if names else F.col(BROKEN)
-    is_quarantined = reduce(or_, quarantining.values(), F.col(IS_BROKEN))
+    is_quarantined = reduce(or_, [breaks for _, breaks in quarantining], F.col(IS_BROKEN))
     kept_out = F.when(F.col(ARRIVAL_US).isNull(), F.lit(UNCLAIMED)).otherwise(F.lit(QUARANTINED))
     holding = with_held(events, pipeline, breaks=is_quarantined)
     counts = F.lit(ACCEPTED) if watermark_us is None else _judged(pipeline.windows, watermark_us)

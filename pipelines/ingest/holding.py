@@ -10,7 +10,15 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from pipelines.ingest.declared import UNREADABLE
 from pipelines.ingest.events import ARRIVAL_US, DEFAULT_EVENT_COLUMNS, EVENT_US, IS_BROKEN
@@ -44,9 +52,24 @@ def with_held(events: DataFrame, pipeline: Pipeline, *, breaks: Column) -> DataF
 
 def _as_told(field: StructField) -> Column:
     """A column as a function is told it: instants in UTC, whatever zone the machine is in."""
-    column = F.col(f"`{field.name}`")
-    is_instant = isinstance(field.dataType, TimestampType)
-    return column.cast("timestamp_ntz").alias(field.name) if is_instant else column
+    column, kind = F.col(f"`{field.name}`"), _without_zone(field.dataType)
+    return column if kind == field.dataType else column.cast(kind).alias(field.name)
+
+
+def _without_zone(kind: DataType) -> DataType:
+    """The type with all instants in it as those of a calendar and a clock."""
+    match kind:
+        case TimestampType():
+            return TimestampNTZType()
+        case ArrayType():
+            return ArrayType(_without_zone(kind.elementType), kind.containsNull)
+        case MapType():
+            return MapType(_without_zone(kind.keyType), _without_zone(kind.valueType), kind.valueContainsNull)
+        case StructType():
+            fields = [StructField(it.name, _without_zone(it.dataType), it.nullable) for it in kind]
+            return StructType(fields)
+        case _:
+            return kind
 
 
 def lengths_rules(events: DataFrame, windows: Sequence[Window]) -> dict[str, Column]:

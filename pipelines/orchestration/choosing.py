@@ -19,6 +19,7 @@ from pipelines.orchestration.batches import batch_of, data_interval, hand_on, ta
 from pipelines.orchestration.params import read_wishes
 from pipelines.orchestration.waiting import obstacle
 from pipelines.spec import Pipeline, load, store_at
+from pipelines.store.ledger_rows import LedgerRow
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None) -> PokeReturnValue:
     """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`."""
     from pipelines.store.ledger_rows import next_batch, unfinished
-    from pipelines.store.reader import ledger_changed, read_ledger, wishes_of
+    from pipelines.store.reader import read_ledger, wishes_of
 
     context = get_current_context()
     pipeline = load(spec)
@@ -38,17 +39,8 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     mine = chosen_before() or interval
     batch = batch_of(wishes, mine, following=lambda: ended(next_batch(rows, pipeline)))
     earlier = context["ti"].get_previous_dagrun(state="running") if interval is not None else None
-    found = obstacle(
-        batch,
-        pending,
-        earlier=None if earlier is None else earlier.run_id,
-        waited=waited(
-            context["ti"].get_first_reschedule_date(context),
-            ledger_changed(store_of(pipeline, store), pipeline.name),
-        ),
-    )
-    if found is not None:
-        log.info("batch %s has to wait: %s", batch, found)
+    earlier_id = None if earlier is None else earlier.run_id
+    if has_to_wait(batch, pending, pipeline=pipeline, store=store, earlier=earlier_id):
         return PokeReturnValue(is_done=False)
     if wishes.batch is None and interval is None and pending is not None:
         # What was asked for it before still holds.
@@ -56,6 +48,26 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
         wishes = wishes.beside(known)
     log.info("batch %s of pipeline %s", batch, pipeline.name)
     return PokeReturnValue(is_done=True, xcom_value=hand_on(batch, wishes))
+
+
+def has_to_wait(
+    batch: Interval,
+    pending: LedgerRow | None,
+    *,
+    pipeline: Pipeline,
+    store: str | None,
+    earlier: str | None = None,
+) -> bool:
+    """Whether something is in the way of a batch, as `obstacle` tells it; says so in the log."""
+    from pipelines.store.reader import ledger_changed
+
+    context = get_current_context()
+    changed = ledger_changed(store_of(pipeline, store), pipeline.name)
+    since = context["ti"].get_first_reschedule_date(context)
+    found = obstacle(batch, pending, earlier=earlier, waited=waited(since, changed))
+    if found is not None:
+        log.info("batch %s has to wait: %s", batch, found)
+    return found is not None
 
 
 def chosen_before() -> Interval | None:

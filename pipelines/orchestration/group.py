@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from airflow.sdk import Asset, TaskGroup, task
@@ -54,16 +55,16 @@ def windows_asset(pipeline_name: str) -> Asset:
 
 def stage_tasks(pipeline: Pipeline, tasks: BatchTasks) -> None:
     """Put the tasks of a batch into the DAG or group that is open."""
-    choosing = task.sensor(
+    patient = partial(
+        task.sensor,
         mode="reschedule",
         poke_interval=LOOK_AGAIN_SECONDS,
         exponential_backoff=True,
         max_wait=LOOK_AGAIN_AT_MOST,
         timeout=WAIT_SECONDS,
-        retry_policy=choosing_policy(),
     )
-    chosen = choosing(tasks.choose_batch)()
-    opened = task(tasks.open_batch)(chosen)
+    chosen = patient(retry_policy=choosing_policy())(tasks.choose_batch)()
+    opened = patient()(tasks.open_batch)(chosen)
     by_source = task(map_index_template="{{ task.op_kwargs['source'] }}")(tasks.accumulate)
     sources = [source.name for source in pipeline.sources]
     accumulated = by_source.partial(opened=opened).expand(source=sources)

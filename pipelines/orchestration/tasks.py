@@ -21,8 +21,8 @@ from pipelines.intervals import from_us
 from pipelines.orchestration import choosing, embedded
 from pipelines.orchestration.batches import Chosen, taken
 from pipelines.orchestration.connection import configured_address
-from pipelines.spec import load
-from pipelines.store.ledger_rows import LedgerRow, standing
+from pipelines.spec import Pipeline, load
+from pipelines.store.ledger_rows import LedgerRow, standing, unfinished
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +45,15 @@ class BatchTasks:
         """Which batch this run is for, once it may begin."""
         return choosing.choose_batch(self.spec, store=self.store, others=self.others)
 
-    def open_batch(self, chosen: Chosen) -> Told:
-        """Start Spark, unless one is configured, and open the batch in the ledger or take it over."""
+    def open_batch(self, chosen: Chosen) -> PokeReturnValue:
+        """Start Spark, unless one is configured, and open the batch in the ledger or take it over; not done
+        yet while another is at work, which may have begun since this one was chosen, or long before this task
+        was cleared.
+        """
+        pipeline, batch = load(self.spec), taken(chosen)[0]
+        pending = unfinished(self._rows(pipeline))
+        if choosing.has_to_wait(batch, pending, pipeline=pipeline, store=self.store):
+            return PokeReturnValue(is_done=False)
         folder = _folder()
         try:
             run = self._open(chosen)
@@ -56,7 +63,7 @@ class BatchTasks:
             raise
         server = embedded.running_server(folder)
         running = {} if server is None else {"spark_pid": server.pid, "spark_port": server.port}
-        return {**chosen, **run, **running}
+        return PokeReturnValue(is_done=True, xcom_value={**chosen, **run, **running})
 
     def accumulate(self, opened: Chosen, source: str) -> Told:
         """Events of one source become partial frames."""
@@ -164,11 +171,13 @@ class BatchTasks:
 
     def _row(self, opened: Chosen) -> LedgerRow | None:
         """What the ledger says of the batch."""
+        rows = standing(self._rows(load(self.spec)))
+        return next((row for row in rows if row.batch == taken(opened)[0]), None)
+
+    def _rows(self, pipeline: Pipeline) -> list[LedgerRow]:
         from pipelines.store.reader import read_ledger
 
-        pipeline = load(self.spec)
-        rows = standing(read_ledger(choosing.store_of(pipeline, self.store), pipeline.name))
-        return next((row for row in rows if row.batch == taken(opened)[0]), None)
+        return read_ledger(choosing.store_of(pipeline, self.store), pipeline.name)
 
 
 @contextmanager

@@ -115,6 +115,8 @@ def _in_range(instant_us: int, text: object) -> int:
 
 
 def _unit_us(text: str, unit: str) -> int:
+    if unit == "M":
+        raise ValueError(f"found `{text}`: `M` may be months or minutes, which are written `min`; {ALLOWED}")
     name = unit.lower() if unit not in SHORT else unit
     name = SHORT.get(name) or ALSO.get(name) or name.removesuffix("s")
     name = ALSO.get(name, name)

@@ -13,7 +13,7 @@ from typing import TypeVar
 from pipelines.spec.durations import parse_duration, show_duration
 from pipelines.spec.functions import LIKE_COLUMNS
 from pipelines.spec.sql import problems_of
-from pipelines.spec.yaml import Located
+from pipelines.spec.yaml import Located, as_key
 
 Read = TypeVar("Read")
 
@@ -168,7 +168,7 @@ class Fields:
                 close = get_close_matches(name, self._taken, n=1)
                 meant = f" (did you mean `{close[0]}`?)" if close else ""
                 allowed = ", ".join(sorted(self._taken))
-                self.refuse(located, f"found the unknown key `{name}`{meant}; allowed are {allowed}")
+                self.refuse(located, f"found the unknown key `{as_key(name)}`{meant}; allowed are {allowed}")
 
 
 def _length(value: object, *, positive: bool, calendar: bool) -> int:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 from pipelines.spec.model import Pipeline
 
 NAMED = re.compile(
-    r"pass(word|wd|phrase)|\bpwd\b|secret|token|credential|(access|api|account|private).?key|sas\b", re.I
+    r"pass(word|wd|phrase)|\b(pass|pwd)\b|secret|token|credential|user.?info|sas\b"
+    r"|(access|account|api|encryption|keystore|master|private).?key",
+    re.I,
 )
 """Options whose value is a secret, by their name."""
 IN_ADDRESS = (

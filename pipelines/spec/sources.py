@@ -9,9 +9,10 @@ from pipelines.spec.fields import Fields, Problems, kind_of
 from pipelines.spec.model import EventId, Source
 from pipelines.spec.paths import path_problems
 from pipelines.spec.secret_values import hide
-from pipelines.spec.yaml import Located
+from pipelines.spec.yaml import Located, as_key
 
 TEXT_FORMATS = ("csv", "json")
+OF_FILES = ("avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml")
 WITHOUT_PATH = ("kafka", "jdbc")
 NAME = "a name of lower-case letters, digits and _, without a digit at its beginning"
 NAMED = "allowed is a mapping of names to sources"
@@ -98,7 +99,7 @@ def _path(fields: Fields, format_: str) -> str | None:
     """A path for what is read from files, none for what is not; its places for time have a known format."""
     path, located = fields.text("path"), fields.items.get("path")
     is_told = located is not None and located.value is not None
-    if path is None and not is_told and format_ and format_ not in WITHOUT_PATH:
+    if path is None and not is_told and format_ in OF_FILES:
         fields.refuse(None, f"`path` is missing; format {format_} needs one")
     if path is not None and format_ in WITHOUT_PATH:
         fields.refuse(
@@ -121,7 +122,7 @@ def _options(fields: Fields) -> tuple[tuple[str, str], ...]:
     for name, located in fields.within("options").items.items():
         if isinstance(located.value, Mapping | tuple) or located.value is None:
             allowed = "allowed is a text, a number or true or false"
-            fields.refuse(located, f"found {kind_of(located)}; {allowed}", name=f"options.{name}")
+            fields.refuse(located, f"found {kind_of(located)}; {allowed}", name=f"options.{as_key(name)}")
             continue
         # Spark knows true and false alone, YAML also `yes` and `on`.
         is_flag = isinstance(located.value, bool)

@@ -125,7 +125,7 @@ class _Reader:
                 self.problems.append((line, "a key is a plain word; found a list or a mapping"))
             elif key.value in found:
                 first = found[key.value].line
-                problem = f"`{key.value}` stands twice, first on line {first}; keep one of them"
+                problem = f"`{as_key(key.value)}` stands twice, first on line {first}; keep one of them"
                 self.problems.append((line, problem))
             else:
                 item = self.read(value, depth + 1)
@@ -133,11 +133,20 @@ class _Reader:
         return found
 
 
+def as_key(written: str) -> str:
+    """A key as it may be told: behind a colon without a blank may stand what was to be its value, a password
+    perhaps.
+    """
+    name, colon, _ = written.partition(":")
+    return f"{name}:…" if colon else written
+
+
 def _scalar(node: Node) -> Plain:
     try:
         value = yaml.SafeLoader("").construct_object(node)
-    except ValueError as error:
-        raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
+    except (ValueError, yaml.constructor.ConstructorError):
+        # It looks like a date that no calendar has, or like a sign of YAML's: refused where it stands.
+        return str(node.value)
     if value is None or isinstance(value, str | int | float | bool | date | datetime):
         return value
     raise yaml.constructor.ConstructorError(

@@ -38,8 +38,11 @@ def without_cut_off(work: Work, partials: DataFrame, *, table: str, bounds: Sequ
     run has written: nobody was told of that, so it touches nothing.
     """
     empty = f"{is_batch(work.batch)} AND event_count = 0"
-    stood = None if work.run.is_first else stood_before(work, table)
-    if stood is None or not are_any(work.tables, table, where=empty):
+    begun = work.run.begun
+    # The first attempt at one stage may come after several at the stage before.
+    is_clean = work.run.is_first and begun.stage is None
+    stood = None if is_clean or not are_any(work.tables, table, where=empty) else stood_before(work, table)
+    if stood is None:
         return partials
     there = stood.where(f"{is_inside(work.batch)} AND event_count > 0")
     taken_back = at_places(partials.where(empty), there, place=(*work.pipeline.key, *bounds))

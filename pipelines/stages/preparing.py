@@ -92,13 +92,23 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
             if small.has_rows(site.tables, table):
                 # First, for nobody would know of it afterwards.
                 void(site.tables, kept=BEGUN, until=until)
-            small.recreate(site.tables, table, columns=columns, still_mine=lambda: _refuse_moved(site, rows))
-            at = small.open_table(site.tables, table).version()
-            say_versions(site.tables, {table: at}, still_so=lambda: _refuse_moved(site, rows))
+            _make_anew(site, table, columns=columns, rows=rows)
         elif unlike and table in AS_READ:
             _widen(site, table, columns=columns, unlike=unlike)
         elif unlike and table in OF_STATES:
             raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, unlike)))
+
+
+def _make_anew(site: Site, table: str, *, columns: Columns, rows: Sequence[LedgerRow]) -> None:
+    """Let a table have other columns, and attempts that there were say its version since."""
+
+    def still_so() -> None:
+        _refuse_moved(site, rows)
+
+    # In between nothing is to go back to a version that has other columns.
+    say_versions(site.tables, {table: None}, still_so=still_so)
+    small.recreate(site.tables, table, columns=columns, still_mine=still_so)
+    say_versions(site.tables, {table: small.open_table(site.tables, table).version()}, still_so=still_so)
 
 
 def _refuse_moved(site: Site, rows: Sequence[LedgerRow]) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType
 
 from pipelines.accumulate import accumulate
 from pipelines.aggregates import finish_columns, nullable, part_columns
+from pipelines.aggregates.options import expression
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import fated, to_events
 from pipelines.ingest.fate import as_read
@@ -29,7 +31,7 @@ def shapes_of(site: Site, *, schemas: Schemas) -> Shapes:
     """
     events = {source.name: no_events(site, source, schemas=schemas) for source in site.pipeline.sources}
     states = {name: _no_states(site, rows) for name, rows in events.items()}
-    _refuse_disagreement(site, states)
+    _refuse_disagreement(site, states, events=events)
     first = next(iter(states.values()))
     results = first.select(*finish_columns(site.pipeline.aggregates, first.schema))
     columns: dict[str, Columns] = {
@@ -93,13 +95,19 @@ def _no_states(site: Site, events: DataFrame) -> DataFrame:
     return accumulate(events, site.pipeline, watermark_us=None, by_substream=False)
 
 
-def _refuse_disagreement(site: Site, states: dict[str, DataFrame]) -> None:
+def _refuse_disagreement(site: Site, states: dict[str, DataFrame], *, events: dict[str, DataFrame]) -> None:
+    columns = (*site.pipeline.key, *part_columns(site.pipeline.aggregates))
+    told = [(_place(site, it), {name: rows.select(it) for name, rows in states.items()}) for it in columns]
+    # What it counts is in no state, only hashes, which are others for another type.
+    hashed = {it.name: expression(it) for it in site.pipeline.aggregates if it.op == "approx_distinct"}
+    for aggregate, of in hashed.items():
+        counted = {name: rows.select(F.expr(str(of))) for name, rows in events.items()}
+        told.append((f"aggregate `{aggregate}`", counted))
     problems = []
-    for column in (*site.pipeline.key, *part_columns(site.pipeline.aggregates)):
-        kinds = {name: rows.schema[column].dataType.simpleString() for name, rows in states.items()}
+    for place, columns_of in told:
+        kinds = {name: rows.schema[0].dataType.simpleString() for name, rows in columns_of.items()}
         if len(set(kinds.values())) > 1:
             listed = ", ".join(f"{kind} from `{name}`" for name, kind in kinds.items())
-            place = _place(site, column)
             problems.append(f"{place} would be {listed}; allowed is one type: cast it in `select`")
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))

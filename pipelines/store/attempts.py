@@ -172,21 +172,22 @@ def _first(attempts: Iterable[Attempt], batch: Interval, *, revision: int) -> At
 
 def say_versions(
     store: Folder,
-    changed: Mapping[str, int] | None,
+    changed: Mapping[str, int | None] | None,
     *,
     of: Attempt | None = None,
     still_so: Asks = small.certainly,
 ) -> None:
-    """Let attempts say these versions of tables, which have been made anew under them, unless `still_so`
-    raises; `None`: no versions at all, for the tables are others. `of`: only those at its revision until it
-    began, for others may have begun one since.
+    """Let attempts say these versions of tables, which have been made anew under them, or of a table none,
+    unless `still_so` raises; `None`: none at all, for the tables are others. `of`: only those at its revision
+    until it began, for others may have begun one since.
     """
 
     def said(one: Attempt) -> Attempt:
         is_older = of is None or (one.is_of(of.batch, of.revision) and one.attempt <= of.attempt)
         if one.what != "begun" or not one.counts or not is_older:
             return one
-        return replace(one, counts={} if changed is None else {**one.counts, **changed})
+        told = {} if changed is None else {**one.counts, **changed}
+        return replace(one, counts={table: at for table, at in told.items() if at is not None})
 
     def commit() -> None:
         opened = small.open_table(store, "attempts")

@@ -60,6 +60,10 @@ and between dollars, a text ends elsewhere.
 """
 
 
+QUERIES = ("from", "table", "values", "with")
+"""Words by which a query begins, behind a bracket."""
+
+
 def left_over(store: str, pipeline_name: str) -> list[str]:
     """The tables that have rows, but for the ledger: where it has none, a rebuild was cut off, or somebody is
     at one.
@@ -253,12 +257,14 @@ def _cause(error: Exception) -> str:
 
 
 def _refuse_more_than_a_predicate(where: str) -> None:
-    depth, refused = 0, None
+    depth, refused, before = 0, None, ""
     for token in TOKEN.findall(where):
         depth += (token == "(") - (token == ")")
-        if token.lower() in REFUSED or depth < 0 or (token[-1] == "'" != token[0]):
+        begins = before == "(" and token.lower() in QUERIES
+        if token.lower() in REFUSED or begins or depth < 0 or (token[-1] == "'" != token[0]):
             refused = token
             break
+        before = token
     if refused is None and depth > 0:
         refused = "("
     if refused is not None or not where.strip():

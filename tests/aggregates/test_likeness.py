@@ -65,3 +65,14 @@ def test_what_is_picked_is_the_same_only_when_it_is_equal(spark: SparkSession) -
     told = [is_unchanged(one, other, kind=kind, op=op).alias(op) for op in ("max", "sum")]
     (row,) = near.select(*told, is_unchanged(one, one, kind=kind, op="max").alias("itself")).collect()
     assert row.asDict() == {"max": False, "sum": True, "itself": True}
+
+
+@pytest.mark.parametrize("op", ["histogram", "approx_top_k", "approx_quantile"])
+def test_what_is_counted_by_its_value_is_the_same_only_when_that_is_equal(
+    spark: SparkSession, op: str
+) -> None:
+    maps = [F.expr(f"map({it}, 1L)").alias(name) for it, name in zip(NEAR, ("one", "other"), strict=True)]
+    near = spark.range(1).select(*maps)
+    kind = near.schema["one"].dataType
+    told = [is_unchanged(F.col("one"), F.col(it), kind=kind, op=op).alias(it) for it in ("one", "other")]
+    assert list(near.select(*told).first()) == [True, False]

@@ -100,6 +100,23 @@ def test_the_correlation_with_what_is_no_number_is_none_though_the_other_side_is
     assert [isnan(it) for it in (*own, result["c"], result["d"])] == [True] * 4
 
 
+@pytest.mark.parametrize(
+    "values", [(1.0, 1.7976931348623157e308), (0.0, 1e160), (3.0, 5.0, 1.7976931348623157e308, 7.0)]
+)
+def test_a_spread_that_no_double_holds_is_infinite_as_spark_s_own_is(
+    spark: SparkSession, values: tuple[float, ...]
+) -> None:
+    rows = spark.createDataFrame(
+        [(number, "a", 0, value) for number, value in enumerate(values)],
+        "id INT, key STRING, at INT, x DOUBLE",
+    )
+    ops = ("variance", "stddev_pop")
+    asked = [aggregate(op, op, "x") for op in ops]
+    (result,) = results(states(rows, asked, parts=2), asked).collect()
+    (own,) = rows.agg(F.expr("var_samp(x)"), F.expr("stddev_pop(x)")).collect()
+    assert [result[op] for op in ops] == list(own) == [float("inf")] * 2
+
+
 def test_the_same_values_in_another_order_make_the_same_bits(spark: SparkSession) -> None:
     asked = [aggregate("v", "variance", "x"), aggregate("c", "covariance", "x", by="x * x")]
     rows = [(number, "a", 0, 1e9 + number / 7) for number in range(50)]

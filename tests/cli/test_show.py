@@ -70,6 +70,16 @@ def test_csv_has_all_rows_and_comes_back_as_it_was(shown: Place):
     assert said.err == ""
 
 
+def test_csv_quotes_a_carriage_return(place: Place):
+    rows = {"city": ["a\rb", "c"], "event_count": [1, 2], "window": ["w", "w"]}
+    starts = pa.array([day(1, hour) for hour in (2, 1)], INSTANT)
+    write_deltalake(
+        table_path(place.store, "rides", table="windows"), pa.table({**rows, "window_start": starts})
+    )
+    said = place.sash("show", "windows", "--format", "csv")
+    assert [row[0] for row in csv.reader(io.StringIO(said.out, newline=""))] == ["city", "a\rb", "c"]
+
+
 def test_json_is_one_object_a_line(shown: Place):
     said = shown.sash("show", "windows", "--format", "json", "--limit", "2")
     rows = [json.loads(line) for line in said.out.splitlines()]
@@ -101,6 +111,9 @@ def test_the_store_of_the_environment_begins_at_the_home(shown: Place, monkeypat
         ),
         (["panes"], "there is no table `panes` of pipeline `rides` yet"),
         (["windows", "--where", "town = 'Bern'"], "the columns are city, window, window_start"),
+        (["windows", "--where", "exists (from rows)"], "found `from` where it has no place"),
+        (["windows", "--where", "1 IN (values (1))"], "found `values` where it has no place"),
+        (["windows", "--limit", str(2**63)], "wanted a whole number from 0 to 9,223,372,036,854,775,807"),
         (["windows", "--where", "true; DROP TABLE rows"], "found `;` where it has no place"),
     ],
 )

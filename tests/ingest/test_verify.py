@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from pipelines.ingest import verify
+from pipelines.ingest import RowRule, fated, verify
+from pipelines.ingest.events import ARRIVAL_US, BROKEN, EVENT_US, IS_BROKEN
+from pipelines.ingest.fate import FATE, QUARANTINED
+from pipelines.ingest.holding import _as_told
 from pipelines.ingest.read import schemas_of
 from pipelines.ingest.verify import _disagreements
 from pipelines.spec import load
@@ -102,3 +106,48 @@ def test_a_total_has_no_room_for_more_than_35_digits_after_the_point(
         "source `main`: aggregate `users`: sum: `score` is DECIMAL(38,36); allowed are at most 35 digits "
         "after the point: `CAST(… AS DECIMAL(38, 35))`"
     )
+
+
+def test_a_window_takes_its_length_from_a_column_of_any_letters(spark: SparkSession, tmp_path: Path) -> None:
+    changes = ("score BIGINT", "score BIGINT, `länge` BIGINT"), ("{tumbling: 1 hour}", "{tumbling: länge}")
+    assert [it for it in problems_of(spark, tmp_path, *changes) if "parse" in it or "no column" in it] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (
+            "struct<left: timestamp, at: array<timestamp>>",
+            "struct<left:timestamp_ntz,at:array<timestamp_ntz>>",
+        ),
+        ("map<timestamp, string>", "map<timestamp_ntz,string>"),
+        ("struct<a: int>", "struct<a:int>"),
+    ],
+)
+def test_a_function_is_told_instants_in_utc_wherever_they_stand(
+    spark: SparkSession, kind: str, told: str
+) -> None:
+    rows = spark.createDataFrame([], f"trip {kind}")
+    assert rows.select(_as_told(rows.schema["trip"])).schema["trip"].dataType.simpleString() == told
+
+
+def test_two_rules_that_read_alike_quarantine_each_what_breaks_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = spark.createDataFrame([(0, "a"), (1, "b")], "id INT, user STRING")
+    events = rows.withColumns(
+        {
+            IS_BROKEN: F.lit(False),
+            BROKEN: F.array().cast("array<string>"),
+            ARRIVAL_US: F.lit(0).cast("bigint"),
+            EVENT_US: F.lit(0).cast("bigint"),
+        }
+    )
+    rules = [
+        RowRule(name="in_set", counted=F.lit(True), unexpected=F.col("user") == it, quarantines=True)
+        for it in ("a", "b")
+    ]
+    (tmp_path / "scores.yml").write_text(SPEC)
+    fates = fated(events, load(tmp_path / "scores.yml"), watermark_us=None, rules=rules)
+    found = fates.select("user", FATE).collect()
+    assert {it.user: it[FATE] for it in found} == {"a": QUARANTINED, "b": QUARANTINED}

@@ -60,8 +60,9 @@ def test_each_source_is_accumulated_by_a_task_that_bears_its_name(spec: Path) ->
     assert "source" in accumulate.map_index_template
 
 
-def test_choosing_lets_go_of_its_worker_while_it_waits(spec: Path) -> None:
-    choosing = windowed_dag(spec).get_task("choose_batch")
+@pytest.mark.parametrize("name", ["choose_batch", "open_batch"])
+def test_whoever_waits_for_another_batch_lets_go_of_its_worker(spec: Path, name: str) -> None:
+    choosing = windowed_dag(spec).get_task(name)
     assert choosing.mode == "reschedule"
     assert choosing.timeout == timedelta(days=1).total_seconds()
 

@@ -87,6 +87,12 @@ def test_anything_else_is_refused_with_what_is_allowed(written: object) -> None:
         parse_duration(written)
 
 
+@pytest.mark.parametrize("calendar", [True, False])
+def test_what_may_be_months_or_minutes_is_refused(calendar: bool) -> None:
+    with pytest.raises(ValueError, match="`M` may be months or minutes, which are written `min`"):
+        parse_duration("6M", calendar=calendar)
+
+
 @pytest.mark.parametrize("written", NO_FIXED_LENGTH)
 def test_months_and_years_are_refused_with_the_reason(written: str) -> None:
     with pytest.raises(ValueError, match="months and years have no fixed length"):

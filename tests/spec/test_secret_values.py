@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.spec import hide, load, secrets_of
+from tests.spec.conftest import Refused
 
 SPEC = """
 name: orders
@@ -38,6 +39,22 @@ def test_secrets_are_found_and_hidden(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "es.net.http.auth.pass",
+        "kafka.ssl.keystore.key",
+        "encryptionKey",
+        "masterKey",
+        "kafka.basic.auth.user.info",
+    ],
+)
+def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "orders.yml"
+    path.write_text(SPEC.replace("password:", f"{name}:"))
+    assert "in-an-option" in secrets_of(load(path))
+
+
+@pytest.mark.parametrize(
     ("address", "hidden"),
     [
         ("jdbc:postgresql://u:pa&s;s@db/orders", "jdbc:postgresql://u:***@db/orders"),
@@ -57,3 +74,12 @@ def test_secrets_are_found_and_hidden(tmp_path: Path) -> None:
 )
 def test_what_looks_like_a_secret_in_an_address_is_hidden_without_a_spec(address: str, hidden: str) -> None:
     assert hide(address, ()) == hidden
+
+
+def test_a_password_behind_a_forgotten_blank_is_not_told(refused: Refused) -> None:
+    problems = refused(
+        ("event_time: at", "event_time: at, token:zzzz9, options: {user: me, password:hunter2}")
+    )
+    assert any("unknown key `token:…`" in it for it in problems), problems
+    assert any("source.options.password:…: found nothing" in it for it in problems), problems
+    assert not any("hunter2" in it or "zzzz9" in it for it in problems)

@@ -86,6 +86,12 @@ def test_a_password_that_begins_like_more_than_data_is_not_told(mark: str) -> No
     assert "hunter2" not in problem
 
 
+@pytest.mark.parametrize("written", ["2013-02-30", "=", "2013-01-01 25:00:00"])
+def test_what_only_looks_like_a_value_of_yaml_s_is_a_text(written: str) -> None:
+    located = parse_yaml(f"a: {written}\n", "here")
+    assert located.plain() == {"a": written}
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [("a: [1\n", 2), ("a: 1\n\tb: 2\n", 2), ("a: 'x\n", 2), ("a: b: c\n", 1), ("a: 1\n? [x]\n: 2\n", 2)],

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.intervals import Interval
 from pipelines.stages import Request, Site, publishing, run_batch, run_stage
+from pipelines.stages.running import STAGES
 from tests.walk.test_sessions import SECOND, SPEC, Click, panes, site_of, standing_windows, write_clicks
 
 
@@ -68,8 +69,9 @@ def test_news_waits_on_beside_what_a_stopped_attempt_had_brought(spark: SparkSes
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("by_stages", [False, True])
 def test_sessions_side_by_side_stay_so_beside_what_a_stopped_attempt_had_brought(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, by_stages: bool
 ) -> None:
     #   ann   82 |-----| 92 has closed, 86 |-----| 96 is begun anew; 90 meets both, and is taken out
     clicks: list[Click] = [("ann", 1, 82, 100), ("bob", 2, 95, 100), ("ann", 4, 86, 200)]
@@ -78,9 +80,12 @@ def test_sessions_side_by_side_stay_so_beside_what_a_stopped_attempt_had_brought
     )
     for start in (100, 200):
         list(run_batch(site, batch(start)))
-    run_some(site, batch(0), "accumulate", "combine")
+    run_some(site, batch(0), "accumulate", *([] if by_stages else ["combine"]))
     write_clicks(tmp_path, [*clicks, ("cem", 16, 80, 50)])
-    list(run_batch(site, batch(0)))
+    if by_stages:
+        run_some(site, batch(0), *STAGES)
+    else:
+        list(run_batch(site, batch(0)))
     list(run_batch(site, Request(batch=Interval(300 * SECOND, 400 * SECOND), final=True)))
     of_ann = [it for it in standing_windows(tmp_path / "store") if it[0] == "ann"]
     assert of_ann == [("ann", 82, 92, 1), ("ann", 86, 96, 4)]
