@@ -46,6 +46,6 @@ lock: setup ## writes requirements.txt from requirements.in, and jars.lock
 	@$(PYTHON) tools/set_up.py
 	$(BIN)/python tools/delta_jars.py lock
 
-clean: ## removes what can be made again: .venv, var, caches
-	rm -rf .venv var spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean: ## removes what can be made again: .venv, what the demo made, caches; your tables in var/store stay
+	rm -rf .venv var/demo spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -50,7 +50,7 @@ SESSION_SETTINGS = {
 
 TABLES_REMEMBERED = "100"
 """Delta itself takes ten thousand, for an hour each, with 4 MB of plans each: of a server for many pipelines,
-or one that plans on clones, they fill the heap. A pipeline has fourteen.
+or one that plans on clones, they fill the heap. A pipeline has thirteen.
 """
 
 

@@ -75,7 +75,8 @@ data it is a restatement.""",
 STAGE = Page(
     summary="runs one stage of a batch, as one Airflow task does",
     description="""Runs one stage of a batch, as one Airflow task does: accumulate, combine, finalise,
-publish, in this order. A stage can be run again at any time. Without --source all sources
+publish, in this order. A stage can be run again at any time; then the batch is unfinished, and
+others wait, until `publish` has run or `sash abandon` has given it up. Without --source all sources
 are accumulated, one after the other. With --rebuild, `accumulate` empties all tables first.
 
 A batch is every row that arrived in [from, to). Instants are ISO 8601, like 2013-01-01
@@ -119,9 +120,10 @@ PLAN = Page(
     summary="tells what a run would do, and touches nothing",
     description="""Tells what a run of a batch would read, compute, replace and publish, and whether a check
 would stop it. It is found out by running the batch on clones of the tables, which costs
-what the run costs and is exactly what it does. The flags are those of `sash run`; with
---every each batch is told after those before it, and with --replay those that `sash replay`
-would run. Of a run with --rebuild, which empties the tables first, it tells what comes then.
+what the run costs and is what it does; only into how many files it writes may differ. The
+flags are those of `sash run`; with --every each batch is told after those before it, and with
+--replay those that `sash replay` would run. Of a run with --rebuild, which empties the tables
+first, it tells what comes then.
 json is one object for each batch, on a line of its own.""",
     examples="""
   sash plan dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15
@@ -169,8 +171,8 @@ MAINTAIN = Page(
     summary="keeps the tables small: compaction, old files, retention",
     description="""Puts small files of each table together, deletes files that no version of the last week
 needs (none while a batch is unfinished), and lets go what `retention` in the spec says: frames
-and sessions that have long closed, and the raw rows of late events. It may run beside a batch,
-and at any time again.""",
+and sessions that have long closed, ids further back than `within`, and the raw rows of late
+events. It may run beside a batch, and at any time again.""",
     examples="""
   sash maintain dags/airport_traffic.yml
 """,

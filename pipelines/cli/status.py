@@ -6,6 +6,7 @@ Watermarks are those after the newest published batch, since they take effect wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 from pipelines.cli.again import again, place_of, spec_of
 from pipelines.cli.arguments import Arguments
@@ -13,7 +14,7 @@ from pipelines.cli.place import folder_of, pipeline_of, store_of
 from pipelines.cli.substreams import substreams
 from pipelines.cli.written import Value, indented, instant, table
 from pipelines.errors import CorrectTheCall
-from pipelines.intervals import LATEST_US
+from pipelines.intervals import LATEST_US, to_us
 from pipelines.spec import Pipeline, changes_between, show_duration, state_fingerprint
 from pipelines.store.ledger_rows import COUNTS, LedgerRow, next_batch, standing, unfinished
 from pipelines.store.reader import left_over, read_ledger
@@ -152,4 +153,7 @@ def _next(arguments: Arguments, pipeline: Pipeline, *, rows: Sequence[LedgerRow]
         batch = next_batch(rows, pipeline)
     except CorrectTheCall as nowhere:
         return f"Next: {nowhere}"
-    return f"Next: batch {batch}, with `sash run {spec_of(arguments)}{place_of(arguments)}`"
+    command = f"`sash run {spec_of(arguments)}{place_of(arguments)}`"
+    if batch.end_us > to_us(datetime.now(UTC)):
+        return f"Next: batch {batch}, with {command} once it has ended"
+    return f"Next: batch {batch}, with {command}"

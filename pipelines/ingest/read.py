@@ -96,11 +96,13 @@ def any_path(source: Source, home: Path) -> str:
     holding = next((path for path in newest_first if _holds_a_file(path)), None)
     if holding is not None:
         return str(holding)
+    has_times = glob_of(str(source.path)) != source.path
+    remedies = "correct `path`, or declare `schema`, so that no file means no rows"
     raise CorrectTheSpec(
         f"source `{source.name}`",
         (
-            f"there is no file at {_absolute(str(source.path), home)} for any batch; put one there, correct "
-            "`path`, or declare `schema`, so that no file means no rows",
+            f"there is no file at {_absolute(str(source.path), home)} for any batch; put one there, or "
+            f"{remedies if has_times else 'correct `path`'}",
         ),
     )
 
