@@ -158,7 +158,9 @@ def _asked_of_windows(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
         place = f"source `{source.name}`: window `{window.name}`"
         match window.shape:
             case PerElement(column=column):
-                yield Asked(sql=f"`{column}`", place=f"{place}: tumbling", wanted=LENGTHS)
+                # Spark takes other letters than those of ASCII in quotes alone.
+                name = column if column.isascii() and column.isidentifier() else f"`{column}`"
+                yield Asked(sql=name, place=f"{place}: tumbling", wanted=LENGTHS)
             case Unaligned(shift=str(shift)):
                 yield Asked(sql=shift, place=f"{place}: unaligned", wanted=LENGTHS)
             case _:
