@@ -2,7 +2,7 @@
 
 In comes the path of a spec, out come tasks that run its stages, one DAG run for one batch. Promised:
 parsing a DAG file imports neither Spark nor Delta nor Great Expectations, a task that is run again takes
-its batch over, and a run that did not publish never ends as a success.
+its batch over, and a run that began and did not publish never ends as a success.
 """
 
 from pipelines.orchestration.dag import windowed_dag

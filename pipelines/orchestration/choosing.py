@@ -12,13 +12,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from airflow.sdk import PokeReturnValue, get_current_context
+from airflow.sdk.log import mask_secret
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, from_us
 from pipelines.orchestration.batches import batch_of, data_interval, hand_on, taken
 from pipelines.orchestration.params import read_wishes
 from pipelines.orchestration.waiting import obstacle
-from pipelines.spec import Pipeline, load, store_at
+from pipelines.spec import Pipeline, load, secrets_in, store_at
 from pipelines.store.ledger_rows import LedgerRow
 
 log = logging.getLogger(__name__)
@@ -91,9 +92,12 @@ def store_of(pipeline: Pipeline, store: str | None) -> str:
     """The store named here, or in `SASH_STORE`. A relative folder starts where the spec's own paths do.
 
     It cannot start where the process was started: the processes of Airflow and of Spark have folders of
-    their own.
+    their own. A password in its address is shown in no log from then on.
     """
-    return store_at(store or os.environ.get("SASH_STORE") or "var/store", pipeline.home)
+    found = store_at(store or os.environ.get("SASH_STORE") or "var/store", pipeline.home)
+    for secret in secrets_in(found):
+        mask_secret(secret)
+    return found
 
 
 def waited(since: datetime | None, changed: datetime | None) -> timedelta:

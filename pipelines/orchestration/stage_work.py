@@ -33,7 +33,7 @@ def at_work(
         ignore_lateness=wishes.ignore_lateness,
     )
     find_modules_beside(pipeline)
-    for secret in (*secrets_of(pipeline), *secrets_in(address), *secrets_in(store)):
+    for secret in (*secrets_of(pipeline), *secrets_in(address)):
         mask_secret(secret)
     spark = open_session(address)
     try:

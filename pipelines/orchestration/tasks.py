@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from airflow.sdk import PokeReturnValue, get_current_context
@@ -37,7 +37,7 @@ class BatchTasks:
     """
 
     spec: Path
-    store: str | None = None
+    store: str | None = field(default=None, repr=False)  # Airflow logs what it calls
     spark_conn_id: str | None = None
     others: frozenset[str] | None = None
 
@@ -52,8 +52,12 @@ class BatchTasks:
         """
         pipeline, batch = load(self.spec), taken(chosen)[0]
         pending = unfinished(self._rows(pipeline))
-        if choosing.has_to_wait(batch, pending, pipeline=pipeline, store=self.store):
-            return PokeReturnValue(is_done=False)
+        try:
+            if choosing.has_to_wait(batch, pending, pipeline=pipeline, store=self.store):
+                return PokeReturnValue(is_done=False)
+        except WaitForTheBatch as error:
+            # It has done its waiting: what is in the way needs a person.
+            raise AirflowFailException(str(error)) from error
         folder = _folder()
         try:
             run = self._open(chosen)
@@ -105,6 +109,7 @@ class BatchTasks:
         publish = task.task_id.removesuffix("close_spark") + "publish"
         states = task.get_task_states(dag_id=task.dag_id, task_ids=[publish], run_ids=[task.run_id])
         state = states.get(task.run_id, {}).get(publish)
+        _refuse_unopened(opened)
         is_left = self._leave(opened)
         if state == "success" and is_left:
             raise AirflowFailException(
@@ -112,10 +117,12 @@ class BatchTasks:
                 f"those after it. Clear `{publish}` too, with what lies between"
             )
         if state != "success":
+            # Those that were skipped, as all are of a run that was marked as failed, are no failed ones.
+            cleared = f"`{publish}` with those before it" if state == "skipped" else "the failed tasks"
             raise AirflowFailException(
                 f"batch {taken(opened)[0]} was not published: the task `{publish}` is "
-                f"{state or 'not run'}. Look at the tasks before it; once that is put right, clear the "
-                "failed tasks of this run, and it goes on where it stopped"
+                f"{state or 'not run'}. Look at the tasks before it; once that is put right, clear "
+                f"{cleared} of this run, and it goes on where it stopped"
             )
 
     def _leave(self, opened: Chosen) -> bool:
@@ -151,6 +158,7 @@ class BatchTasks:
     def _run(self, opened: Chosen, stage: str, *, source: str | None = None) -> Told:
         from pipelines.orchestration import stage_work
 
+        _refuse_unopened(opened)
         pipeline = load(self.spec)
         place = {"store": choosing.store_of(pipeline, self.store), "address": self._spark()}
         with stage_work.at_work(pipeline, opened, **place) as (site, request), _ending():
@@ -191,6 +199,12 @@ def _ending() -> Iterator[None]:
         if error.is_over:
             raise AirflowFailException(str(error)) from error
         raise
+
+
+def _refuse_unopened(opened: Chosen | None) -> None:
+    """Fail for good where `open_batch` tells no batch: it was marked as done by hand."""
+    if opened is None:
+        raise AirflowFailException("no batch was opened in this run: clear `open_batch`, with those after it")
 
 
 def _folder() -> Path:

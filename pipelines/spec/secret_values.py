@@ -48,7 +48,8 @@ def hide(text: str, secrets: Iterable[str]) -> str:
 
 def _secrets(addresses: Sequence[str | None], options: Iterable[tuple[str, str]]) -> Iterable[str]:
     for name, value in options:
-        if NAMED.search(name) and value:
+        # A flag is no secret, and its word stands in many messages.
+        if NAMED.search(name) and value and value.lower() not in ("true", "false"):
             yield value
         addresses = (*addresses, value)
     for address in addresses:

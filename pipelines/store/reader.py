@@ -258,9 +258,11 @@ def _cause(error: Exception) -> str:
 
 def _refuse_more_than_a_predicate(where: str) -> None:
     depth, refused, before = 0, None, ""
-    for token in TOKEN.findall(where):
+    tokens = TOKEN.findall(where)
+    for token, after in zip(tokens, [*tokens[1:], ""], strict=True):
         depth += (token == "(") - (token == ")")
-        begins = before == "(" and token.lower() in QUERIES
+        # A column of that name has an operator after it.
+        begins = before == "(" and token.lower() in QUERIES and (after[:1] in '("' or after.isidentifier())
         if token.lower() in REFUSED or begins or depth < 0 or (token[-1] == "'" != token[0]):
             refused = token
             break

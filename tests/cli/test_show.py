@@ -55,6 +55,14 @@ def test_a_predicate_chooses_and_counts(shown: Place):
     assert said.err.startswith("1 more;")
 
 
+def test_a_column_may_be_called_like_a_word_that_begins_a_query(place: Place):
+    starts = pa.array([day(1, hour) for hour in (1, 2)], INSTANT)
+    rows = pa.table({"city": ["a", "b"], "window": ["w", "w"], "window_start": starts, "values": [1, 5]})
+    write_deltalake(table_path(place.store, "rides", table="windows"), rows)
+    said = place.sash("show", "windows", "--where", "(values > 3 OR city = 'c')", "--format", "csv")
+    assert (said.code, said.out.splitlines()[1:]) == (0, ["b,w,2024-01-01T02:00:00Z,5"])
+
+
 def test_no_rows_are_a_head_and_a_note(shown: Place):
     said = shown.sash("show", "windows", "--where", "false")
     assert (said.code, said.out.split()[0], said.err) == (0, "city", "no rows\n")

@@ -15,6 +15,7 @@ from pipelines.errors import CorrectTheSpec
 from pipelines.intervals import to_us
 from pipelines.orchestration import batch_params, window_stages, windowed_dag, windows_asset
 from pipelines.orchestration.params import FIELDS
+from pipelines.orchestration.upkeep import upkeep_dag
 from tests.orchestration.conftest import SPEC
 
 TWO_SOURCES = """\
@@ -176,3 +177,11 @@ def test_two_groups_of_one_spec_have_names_of_their_own(spec: Path) -> None:
         window_stages(spec, group_id="second", default_args={"retries": 9})
     assert len(dag.tasks) == 2 * len(GRAPH)
     assert dag.get_task("second.combine").retries == 9
+
+
+def test_the_address_of_a_store_is_in_nothing_that_airflow_shows(spec: Path) -> None:
+    store = "s3a://KEY:SECRET@events/x"
+    for it in (it for dag in (windowed_dag(spec, store=store), upkeep_dag(store=store)) for it in dag.tasks):
+        known = vars(it)
+        shown = [getattr(it, "python_callable", None), known.get("op_kwargs"), known.get("partial_kwargs")]
+        assert "SECRET" not in repr(shown), it.task_id

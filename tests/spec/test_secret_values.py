@@ -83,3 +83,9 @@ def test_a_password_behind_a_forgotten_blank_is_not_told(refused: Refused) -> No
     assert any("unknown key `token:…`" in it for it in problems), problems
     assert any("source.options.password:…: found nothing" in it for it in problems), problems
     assert not any("hunter2" in it or "zzzz9" in it for it in problems)
+
+
+def test_a_flag_is_no_secret_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "orders.yml"
+    path.write_text(SPEC.replace("sasl: told", "useToken: true"))
+    assert "true" not in secrets_of(load(path))
