@@ -114,7 +114,8 @@ def _standing(last: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _news(given: DataFrame, last: DataFrame, *, pipeline: Pipeline) -> DataFrame:
     is_news = F.col(SINCE).isNull() | (F.col(CAME) > F.col(SINCE))
-    since = F.coalesce(SINCE_BATCH, "batch_end")
+    # What came after all that was published around it waits by itself, but no longer than the last pane.
+    since = F.when(is_news, F.greatest("batch_end", SINCE_BATCH)).otherwise(F.col(SINCE_BATCH))
     parts = part_columns(pipeline.aggregates)
     fresh = given.select(
         *pipeline.key,

@@ -130,3 +130,19 @@ def test_a_session_is_taken_back_by_those_that_hold_its_events_not_by_others_wit
         assert found == wanted, start
         assert [row.kind for row in wanted].count("retract") == (1 if final else 0)
     assert story.windows() == story.wanted_windows() == story.added_up()
+
+
+@pytest.mark.slow
+def test_a_session_whose_events_are_all_new_waits_by_itself_within_the_bounds_of_a_published_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #   0        9        18              published after two batches
+    #    1 2 3 4 5                        come in the one after that, and wait for two of their own
+    first = [Event(number, "ann", at * SECOND, 0) for number, at in ((1, 0), (2, 9), (4, 18))]
+    second = [Event(8 << at, "ann", at * SECOND, 3 * LENGTH) for at in (1, 2, 3, 4, 5)]
+    threes = at_most_three(early=("every", 2 * LENGTH), lateness=900 * SECOND)
+    story = Story(spark, tmp_path, [*first, *second], {"threes": threes})
+    for number in range(7):
+        found, wanted = story.run(Interval(number * LENGTH, (number + 1) * LENGTH))
+        assert found == wanted, number
+        assert bool(wanted) == (number in (2, 4, 5)), number
