@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pyarrow as pa
 from arro3.core import RecordBatchReader
@@ -258,8 +259,7 @@ def _cause(error: Exception) -> str:
 
 def _refuse_more_than_a_predicate(where: str) -> None:
     depth, refused, before = 0, None, ""
-    tokens = TOKEN.findall(where)
-    for token, after in zip(tokens, [*tokens[1:], ""], strict=True):
+    for token, after in pairwise([*TOKEN.findall(where), ""]):
         depth += (token == "(") - (token == ")")
         # A column of that name has an operator after it.
         begins = before == "(" and token.lower() in QUERIES and (after[:1] in '("' or after.isidentifier())
