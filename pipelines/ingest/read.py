@@ -97,12 +97,12 @@ def any_path(source: Source, home: Path) -> str:
     if holding is not None:
         return str(holding)
     has_times = glob_of(str(source.path)) != source.path
-    remedies = "correct `path`, or declare `schema`, so that no file means no rows"
+    remedies = ", correct `path`, or declare `schema`, so that no file means no rows"
     raise CorrectTheSpec(
         f"source `{source.name}`",
         (
-            f"there is no file at {_absolute(str(source.path), home)} for any batch; put one there, or "
-            f"{remedies if has_times else 'correct `path`'}",
+            f"there is no file at {_absolute(str(source.path), home)} for any batch; put one there"
+            f"{remedies if has_times else ' or correct `path`'}",
         ),
     )
 
