@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import date
+from typing import TypeGuard
 
 from pipelines.checks.expectation import REMARKS, Entries, Expectation, Value
 from pipelines.checks.row_rules import IGNORE_ROW_IF, ROW_RULES, SCOPE, Shape
@@ -42,7 +43,7 @@ def _contradictions(expectation: Expectation, shape: Shape) -> Iterator[str]:
     low, high = expectation.argument("min_value"), expectation.argument("max_value")
     if "min_value" in shape.optional and low is None and high is None:
         yield "neither `min_value` nor `max_value` is given; one of them is needed"
-    if _is_number(low) and _is_number(high) and low > high:  # type: ignore[operator]  # both are numbers
+    if _is_number(low) and _is_number(high) and low > high:
         yield f"`min_value` {low} is above `max_value` {high}; no value lies between"
     condition, parser = expectation.argument("row_condition"), expectation.argument("condition_parser")
     if isinstance(condition, str) and parser is None:
@@ -64,7 +65,7 @@ def _is_text(value: Value) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _is_number(value: Value) -> bool:
+def _is_number(value: Value) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -94,10 +95,12 @@ def _is_value_list(value: Value) -> bool:
     return isinstance(value, tuple) and not any(isinstance(item, tuple | Entries) for item in value)
 
 
+def _is_pair(value: Value) -> bool:
+    return isinstance(value, tuple) and len(value) == PAIR and _is_value_list(value)
+
+
 def _is_pair_list(value: Value) -> bool:
-    pairs = value if isinstance(value, tuple) else ()
-    are_pairs = [isinstance(item, tuple) and len(item) == PAIR and _is_value_list(item) for item in pairs]
-    return isinstance(value, tuple) and all(are_pairs)
+    return isinstance(value, tuple) and all(_is_pair(item) for item in value)
 
 
 def _is_column_list(value: Value) -> bool:

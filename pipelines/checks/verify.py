@@ -51,7 +51,8 @@ def _problems(candidates: DataFrame, expectation: Expectation) -> Iterator[str]:
         yield f"{where}: `row_condition` has `{functions[0]}`, no column, which Spark takes for a function"
         return
     try:
-        candidates.select(rule.counted, rule.unexpected).schema  # noqa: B018 - Spark says here what it thinks
+        # Spark says what it thinks of them when it is asked for their types.
+        _ = candidates.select(rule.counted, rule.unexpected).schema
         value = candidates.select(expectation.columns[0]).schema[0].dataType
         decides = (
             candidates.select(F.expr("true" if condition is None else str(condition))).schema[0].dataType

@@ -9,7 +9,7 @@ from pipelines.cli.arguments import Arguments
 from pipelines.cli.place import store_of
 from pipelines.cli.written import bounds, instant
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline
+from pipelines.spec import Pipeline, hide
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.reader import wishes_of
 
@@ -33,7 +33,7 @@ def run_again(arguments: Arguments, batch: Interval, *, wishes: Mapping[str, int
 
 def place_of(arguments: Arguments) -> str:
     """The store, if the command named one."""
-    return f" --store {shlex.quote(arguments.store)}" if arguments.store else ""
+    return f" --store {shlex.quote(hide(arguments.store, ()))}" if arguments.store else ""
 
 
 def spec_of(arguments: Arguments) -> str:

@@ -44,7 +44,8 @@ def follow(arguments: Arguments) -> None:
     print(f"following {pipeline.name}, a batch every {arguments.every}; Ctrl-C ends it", flush=True)
     while True:
         # Others may have run batches meanwhile, or all of them anew.
-        start_us = _reached_us(pipeline, store) or start_us
+        last = newest(read_ledger(store, pipeline.name))
+        start_us = start_us if last is None else last.batch.end_us
         end_us = floor_to(_now_us(), every_us)
         if end_us <= start_us:
             try:
@@ -68,12 +69,6 @@ def _run(arguments: Arguments, site: Site, *, batch: Interval) -> None:
     seconds = sum(report.seconds for report in reports)
     last = replace(reports[-1], seconds=seconds)
     print(f"batch {batch}: {last.line}, {seconds:.1f} s in all", flush=True)
-
-
-def _reached_us(pipeline: Pipeline, store: str) -> int | None:
-    """Up to where batches have run."""
-    last = newest(read_ledger(store, pipeline.name))
-    return None if last is None else last.batch.end_us
 
 
 def _start_us(arguments: Arguments, pipeline: Pipeline, *, store: str, every_us: int) -> int:

@@ -114,7 +114,7 @@ def _standing(last: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _news(given: DataFrame, last: DataFrame, *, pipeline: Pipeline) -> DataFrame:
     is_news = F.col(SINCE).isNull() | (F.col(CAME) > F.col(SINCE))
-    # What came after all that was published around it waits by itself, but no longer than the last pane.
+    # What came after all that was published around it waits since its own batch, or that of the last pane.
     since = F.when(is_news, F.greatest("batch_end", SINCE_BATCH)).otherwise(F.col(SINCE_BATCH))
     parts = part_columns(pipeline.aggregates)
     fresh = given.select(

@@ -20,14 +20,13 @@ from pipelines.orchestration.batches import batch_of, data_interval, hand_on, ta
 from pipelines.orchestration.params import read_wishes
 from pipelines.orchestration.waiting import obstacle
 from pipelines.spec import Pipeline, load, secrets_in, store_at
-from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.ledger_rows import LedgerRow, next_batch, unfinished
 
 log = logging.getLogger(__name__)
 
 
 def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None) -> PokeReturnValue:
     """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`."""
-    from pipelines.store.ledger_rows import next_batch, unfinished
     from pipelines.store.reader import read_ledger, wishes_of
 
     context = get_current_context()

@@ -105,11 +105,11 @@ class BatchTasks:
         """
         if embedded.stop_server(_folder()):
             log.info("the embedded Spark has ended")
+        _refuse_unopened(opened)
         task = get_current_context()["ti"]
         publish = task.task_id.removesuffix("close_spark") + "publish"
         states = task.get_task_states(dag_id=task.dag_id, task_ids=[publish], run_ids=[task.run_id])
         state = states.get(task.run_id, {}).get(publish)
-        _refuse_unopened(opened)
         is_left = self._leave(opened)
         if state == "success" and is_left:
             raise AirflowFailException(

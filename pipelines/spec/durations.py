@@ -7,7 +7,7 @@ Months and years have no fixed length and are refused, but for what is merely ke
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -97,7 +97,7 @@ def parse_instant(text: object) -> int:
     if isinstance(text, datetime):
         return _in_range(to_us(text), text)
     if isinstance(text, date):
-        return to_us(datetime(text.year, text.month, text.day))  # noqa: DTZ001 - a day without a zone is one of UTC
+        return to_us(datetime(text.year, text.month, text.day, tzinfo=UTC))
     try:
         instant = datetime.fromisoformat(str(text).strip())
     except ValueError as error:

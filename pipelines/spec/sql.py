@@ -117,8 +117,8 @@ def _query(place: Place) -> Iterator[str]:
     """Every query begins with one of these words; most of them may be something else elsewhere."""
     token, after = place.token, place.near(1)
     named = after.kind in ("word", "quoted") and not after.is_word(*OPERATOR_WORDS)
-    begins = token.is_word("with", "table", "from") and place.is_first and named
-    begins |= token.is_word("from") and place.is_first and after.is_mark("(")
+    reads = named or (token.is_word("from") and after.is_mark("("))
+    begins = token.is_word("with", "table", "from") and place.is_first and reads
     if token.is_word("select", "values") or begins or (token.is_word("using") and after.kind == "text"):
         yield f"found `{token.written}`; {ROW}: no subqueries ({_as_column(token)})"
     if token.is_word("over") and (place.near(-1).is_mark(")") or place.near(-1).is_word("nulls")):

@@ -7,7 +7,7 @@ what was there is done, and so does giving the batch up.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
@@ -20,7 +20,6 @@ from pipelines.store.ledger_rows import OPENING
 from pipelines.store.tables import Folder
 
 What = Literal["begun", "noted", "finished"]
-Asks = Callable[[], object]
 BEGUN: tuple[What, ...] = ("begun",)
 BEGUN_AND_NOTED: tuple[What, ...] = ("begun", "noted")
 SOURCES = "sash.sources"
@@ -72,7 +71,7 @@ def begin(
     store: Folder,
     begun: Attempt,
     *,
-    still_open: Asks,
+    still_open: small.Asks,
     over: int = 0,
     wishes: Mapping[str, int] | None = None,
 ) -> tuple[Attempt, bool]:
@@ -175,7 +174,7 @@ def say_versions(
     changed: Mapping[str, int | None] | None,
     *,
     of: Attempt | None = None,
-    still_so: Asks = small.certainly,
+    still_so: small.Asks = small.certainly,
 ) -> None:
     """Let attempts say these versions of tables, which have been made anew under them, or of a table none,
     unless `still_so` raises; `None`: none at all, for the tables are others. `of`: only those at its revision
@@ -216,7 +215,7 @@ def void(store: Folder, *, kept: Collection[What], until: int, if_newest: bool =
     small.retried(commit, "attempts")
 
 
-def add(store: Folder, attempt: Attempt, *, still_so: Asks) -> None:
+def add(store: Folder, attempt: Attempt, *, still_so: small.Asks) -> None:
     """Write down what happened in an attempt, unless `still_so` raises."""
 
     def commit() -> None:

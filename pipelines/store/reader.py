@@ -59,8 +59,6 @@ REFUSED = (";", "--", "/*", "'", '"', "`", "$", "select")
 """What a predicate has no use for; a quotation mark that stands alone was not closed. In `E'…'` and its like,
 and between dollars, a text ends elsewhere.
 """
-
-
 QUERIES = ("from", "table", "values", "with")
 """Words by which a query begins, behind a bracket."""
 

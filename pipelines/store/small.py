@@ -25,7 +25,8 @@ from pipelines.store.tables import PARTITIONED_BY, Columns, Folder, properties, 
 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
 Values = Mapping[str, Value]
-Asks = Callable[[], None]
+Asks = Callable[[], object]
+"""Asks whether all is as it was, and raises if it is not."""
 
 TRIES = 50
 ONCE = CommitProperties(max_commit_retries=0)

@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from pipelines.cli.again import place_of
 from pipelines.cli.arguments import read_arguments
 from pipelines.cli.manual import COMMANDS
 from pipelines.errors import CorrectTheCall
@@ -99,3 +100,8 @@ def test_the_examples_of_a_page_are_calls_that_are_understood(command: str):
     assert lines
     for line in lines:
         assert read_arguments(shlex.split(line)[1:]).command == command
+
+
+def test_a_command_that_is_told_has_no_password_of_its_store():
+    arguments = read("status a.yml --store s3a://KEY:SECRET@events/x")
+    assert place_of(arguments) == " --store 's3a://KEY:***@events/x'"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql.types import LongType, StringType
 
+from pipelines.errors import CorrectTheSpec
 from pipelines.spec import load
 from pipelines.store.tables import Shapes
 from tests.orchestration.conftest import SPEC
@@ -38,7 +39,7 @@ def test_every_key_is_told(section: str, tmp_path: Path) -> None:
     name = section.split(":", maxsplit=1)[0]
     kept = [line for line in SPEC.splitlines() if not name or name not in line]
     (tmp_path / "one.yml").write_text("\n".join([*kept, section or "nothing: 1"]))
-    with pytest.raises(Exception, match="unknown key `nothing`") as told:
+    with pytest.raises(CorrectTheSpec, match="unknown key `nothing`") as told:
         load(tmp_path / "one.yml")
     (known,) = re.findall(r"unknown key `nothing`.*?allowed are (.*)", str(told.value))
     page = (DOCS / "spec.md").read_text()

@@ -195,15 +195,8 @@ def test_nothing_is_said_to_have_gone_where_nothing_goes(folder: Folder, pipelin
 def test_what_is_no_longer_said_to_go_stays(
     folder: Folder, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ):
-    said = small.open_table(folder, "frames").version()
-    delete = upkeep._delete
-
-    def after_an_abandoning(folder: Folder, table: str, *, beyond: Beyond, rows: list[LedgerRow]) -> int:
-        restore(folder, "frames", version=said, fences=[])
-        return delete(folder, table, beyond=beyond, rows=rows)
-
     with monkeypatch.context() as patched:
-        patched.setattr(upkeep, "_delete", after_an_abandoning)
+        abandoned_meanwhile(patched, folder, "frames")
         assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 0
     assert (gone_until_us(folder), days(folder)) == (None, [0, 1, 2, 3, 3])
     assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 3
@@ -213,18 +206,23 @@ def test_ids_that_are_no_longer_said_to_go_stay(
     folder: Folder, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ):
     within = remembering(folder, pipeline)
-    said, delete = small.open_table(folder, "event_ids").version(), upkeep._delete
-
-    def after_an_abandoning(folder: Folder, table: str, *, beyond: Beyond, rows: list[LedgerRow]) -> int:
-        restore(folder, "event_ids", version=said, fences=[])
-        return delete(folder, table, beyond=beyond, rows=rows)
-
     with monkeypatch.context() as patched:
-        patched.setattr(upkeep, "_delete", after_an_abandoning)
+        abandoned_meanwhile(patched, folder, "event_ids")
         assert maintain_table(folder, "event_ids", pipeline=within).let_go == 0
     assert forgotten_until_us(folder) == {}
     assert maintain_table(folder, "event_ids", pipeline=within).let_go == 1
     assert forgotten_until_us(folder) == {"main": -DAY}
+
+
+def abandoned_meanwhile(patched: pytest.MonkeyPatch, folder: Folder, table: str) -> None:
+    """Let somebody give a batch up before upkeep lets rows go, so that the table is as it now is."""
+    said, delete = small.open_table(folder, table).version(), upkeep._delete
+
+    def after(folder: Folder, its: str, *, beyond: Beyond, rows: list[LedgerRow]) -> int:
+        restore(folder, table, version=said, fences=[])
+        return delete(folder, its, beyond=beyond, rows=rows)
+
+    patched.setattr(upkeep, "_delete", after)
 
 
 @pytest.mark.parametrize("opening", range(1, 10))

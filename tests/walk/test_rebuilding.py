@@ -64,10 +64,7 @@ def test_who_runs_batch_after_batch_goes_on_with_the_frames_of_a_rebuilding_in_b
     list(run_batch(following, Request(batch=FIRST)))
     stale = replace(following)
     assert dict(stale.pipeline.frame_lengths) == {"aligned": 60 * SECOND}
-    (tmp_path / "dags" / "clicks.yml").write_text(
-        whole.replace("windows: {", "windows: {half: {tumbling: 30 s}, ")
-    )
-    halved = Site(spark, following.store, load(tmp_path / "dags" / "clicks.yml"))
+    halved = respelled(following, whole.replace("windows: {", "windows: {half: {tumbling: 30 s}, "))
     rebuilding.empty_tables(halved, [FIRST])
     list(run_batch(halved, Request(batch=FIRST)))
     with pytest.raises(WaitForTheBatch, match="was rebuilt since this run began"):
@@ -88,13 +85,17 @@ def test_who_slept_under_a_spec_with_another_source_writes_nothing_once_others_g
     asleep = _open(site, Request(batch=NEXT))
     found = site.tables.read("partial_sessions")
     rows = spark.createDataFrame(found.collect(), found.schema)
-    (tmp_path / "dags" / "clicks.yml").write_text(
-        SPEC.replace("source: {", "sources: {ewr: {").replace("arrival_time}", "arrival_time}}")
-    )
-    renamed = Site(spark, site.store, load(tmp_path / "dags" / "clicks.yml"))
+    ewr = SPEC.replace("source: {", "sources: {ewr: {").replace("arrival_time}", "arrival_time}}")
+    renamed = respelled(site, ewr)
     list(run_batch(renamed, Request(batch=NEXT)))
     append(site.tables, "partial_sessions", rows=rows, fence=asleep.fence("partial_sessions/main"))
     assert site.tables.read("partial_sessions").where("source = 'main'").count() == rows.count()
+
+
+def respelled(site: Site, spec: str) -> Site:
+    """The same place under another spec."""
+    site.declared.path.write_text(spec)
+    return Site(site.spark, site.store, load(site.declared.path))
 
 
 @pytest.mark.slow
@@ -105,8 +106,7 @@ def test_a_rebuilding_also_empties_what_the_spec_no_longer_asks_for(
     site = site_of(spark, tmp_path, CLICKS, spec=spec)
     list(run_batch(site, Request(batch=FIRST)))
     stood = standing_windows(tmp_path / "store")
-    (tmp_path / "dags" / "clicks.yml").write_text(SPEC)
-    without = Site(spark, site.store, load(tmp_path / "dags" / "clicks.yml"))
+    without = respelled(site, SPEC)
     rebuilding.empty_tables(without, [FIRST])
     assert site.tables.read("event_ids").collect() == []
     list(run_batch(without, Request(batch=FIRST)))
