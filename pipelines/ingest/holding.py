@@ -45,7 +45,8 @@ def with_held(events: DataFrame, pipeline: Pipeline, *, breaks: Column) -> DataF
     columns = {}
     for window in others:
         told = _said(events, window, breaks=breaks)
-        holding = held(window.shape, instant_of(window), key=pipeline.key, told=told)
+        by_arrival = window.time == "arrival"
+        holding = held(window.shape, instant_of(window), key=pipeline.key, told=told, by_arrival=by_arrival)
         columns[held_column(window)] = F.when(~breaks, since(holding, window.from_us))
     return events.withColumns(columns) if columns else events
 

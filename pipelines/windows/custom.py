@@ -87,8 +87,11 @@ def touching_of(attribute: str) -> Literal["merge", "split"] | None:
     return None if found is None else cast(Literal["merge", "split"], getattr(found, "touching", "merge"))
 
 
-def assigned(attribute: str, event: Column) -> Column:
-    """The intervals that the function assigns to an event, a struct of its columns."""
+def assigned(attribute: str, event: Column, *, by_arrival: bool = False) -> Column:
+    """The intervals that the function assigns to an event, a struct of its columns.
+
+    By arrival nothing is late, so none of them may have ended when the event came.
+    """
     function = window_function(attribute)
     _carried(attribute)
 
@@ -96,7 +99,9 @@ def assigned(attribute: str, event: Column) -> Column:
     def assign(row: Row | None) -> list[tuple[int, int]]:
         if row is None:
             return []
-        return sorted({_checked(int(start), int(end)) for start, end in function.assign(row.asDict())})
+        event = row.asDict()
+        after_us = event["event_us"] if by_arrival else None
+        return sorted({_checked(int(start), int(end), after_us) for start, end in function.assign(event)})
 
     return assign(event)
 
@@ -168,7 +173,13 @@ def _beside(module: ModuleType) -> list[ModuleType]:
     return [it for it in others if Path(str(it.__file__)).resolve().parent == folder]
 
 
-def _checked(start_us: int, end_us: int) -> Interval:
+def _checked(start_us: int, end_us: int, after_us: int | None) -> Interval:
+    if after_us is not None and end_us <= after_us:
+        raise ValueError(
+            f"a window function assigned [{start_us}, {end_us}) to an event that arrived at {after_us}; "
+            "allowed is, with `time: arrival`, an end after the arrival: what ended before is published, "
+            "and nothing is late"
+        )
     # As of other windows, an end may lie behind all events that there can be.
     if EARLIEST_US <= start_us <= LATEST_US and start_us < end_us <= 2 * LATEST_US:
         return start_us, end_us

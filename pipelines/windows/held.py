@@ -31,9 +31,14 @@ SECOND_US = 1_000_000
 
 
 def held(  # noqa: PLR0911  # one line a shape
-    shape: Shape, instant_us: Column, *, key: Sequence[str], told: Column | None = None
+    shape: Shape,
+    instant_us: Column,
+    *,
+    key: Sequence[str],
+    told: Column | None = None,
+    by_arrival: bool = False,
 ) -> Column:
-    """The windows over an instant, in ascending order.
+    """The windows over an instant, which may be that of the arrival, in ascending order.
 
     `told` is what an event says itself: its length or shift in microseconds, or for a custom window all
     its columns.
@@ -56,7 +61,7 @@ def held(  # noqa: PLR0911  # one line a shape
         case Global():
             return F.array(bounds(F.lit(EARLIEST_US), F.lit(LATEST_US)))
         case Custom():
-            return assigned(shape.attribute, _needed(told, shape))
+            return assigned(shape.attribute, _needed(told, shape), by_arrival=by_arrival)
         case _:
             assert_never(shape)
 

@@ -95,3 +95,14 @@ class ByRemainder:
 
 NONE_TO_TWO = ByRemainder("number", 20 * SECOND)
 NONE_TO_TWO_LONG_ONES = ByRemainder("number", 10 * MINUTE)
+
+
+class Before:
+    """The second before an event, which does not hold it."""
+
+    def assign(self, event: Mapping[str, object]) -> list[tuple[int, int]]:
+        at_us = int(str(event["event_us"]))
+        return [(at_us - SECOND, at_us)]
+
+
+BEFORE = Before()

@@ -89,6 +89,29 @@ def test_a_function_is_given_columns_that_begin_with_an_underscore_too(
     assert to_us(window["window_end"]) == 2_000_000
 
 
+def test_by_arrival_time_no_window_may_have_ended_when_its_event_came(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "trades.csv").write_text("price,at\n1,1970-01-01T00:00:02Z\n")
+    before = 'custom: "tests.windows.bursts:BEFORE"'
+    by_event = SPEC.replace('custom: "tests.windows.business_days:NEW_YORK"', before)
+    sites = []
+    for name, text in {
+        "event": by_event,
+        "arrival": by_event.replace("BEFORE", 'BEFORE", time: "arrival'),
+    }.items():
+        path = tmp_path / "dags" / f"{name}.yml"
+        path.write_text(text)
+        sites.append(Site(spark, str(tmp_path / f"store-{name}"), load(path)))
+    request = Request(batch=Interval(0, 10_000_000), final=True)
+    list(run_batch(sites[0], request))
+    (window,) = DeltaTable(tmp_path / "store-event" / "trades" / "windows").to_pyarrow_table().to_pylist()
+    assert (to_us(window["window_start"]), to_us(window["window_end"])) == (1_000_000, 2_000_000)
+    with pytest.raises(CorrectTheSpec, match="an end after the arrival"):
+        list(run_batch(sites[1], request))
+
+
 def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "dags").mkdir()
     (tmp_path / "trades.csv").write_text(TRADES)
