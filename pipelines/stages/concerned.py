@@ -25,7 +25,7 @@ from pipelines.finalise import (
 )
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
 from pipelines.spec import Cumulate, Every, Sliding
-from pipelines.stages.before import stood_before, without_cut_off
+from pipelines.stages.before import stood_before, version_before, without_cut_off
 from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
 from pipelines.stages.reached import concern_in, reached
@@ -233,8 +233,9 @@ def _of_cores(work: Work, concerns: Sequence[Concern]) -> Iterator[str]:
 def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:
     """Windows that grow together."""
     meets, opened = touched_by(work, whose), _may_end(concerns)
-    near = standing_near(work, [it.window for it in concerns], whose=whose, opened=opened)
     cut = [it for it in concerns if _tells_of_closed(work, it)]
+    version = version_before(work, "sessions") if cut else None
+    near = standing_near(work, [it.window for it in concerns], whose=whose, opened=opened, version=version)
     may_tell = f"({opened} OR ({_of_windows(cut)} AND ({near})))" if cut else opened
     which = f"{_of_windows(concerns)} AND {may_tell} AND ({due_or_near(concerns, near)})"
     touched = None

@@ -7,7 +7,7 @@ before it, and the whole chain is looked at of which one meets them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pipelines.finalise import Concern
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
@@ -30,15 +30,20 @@ def is_in_turn(work: Work) -> bool:
     return not (work.request.ignore_lateness or work.run.opening.restated)
 
 
-def standing_near(work: Work, windows: Sequence[Window], *, whose: str, opened: str) -> str:
+def standing_near(
+    work: Work, windows: Sequence[Window], *, whose: str, opened: str, version: int | None = None
+) -> str:
     """The predicate that a session meets the partial sessions of which a predicate tells, or may depend on
     one that does. `opened` is true of all that can have changed.
+
+    Of an open session a function may have cut off pieces that are not open: what hung together before is told
+    by the `version` that the sessions then had; `None` is that of now.
     """
     meets = touched_by(work, whose)
     apart = [it for it in windows if keeps_apart(it.shape)]
     if not apart or meets in (ALL, NONE):
         return meets
-    chain = _meets(_chained(work, apart, whose=whose, opened=opened))
+    chain = _meets(_chained(work, apart, whose=whose, opened=opened, version=version))
     return f"({meets}) OR ({_is_one_of([it.name for it in apart])} AND {chain})"
 
 
@@ -70,7 +75,9 @@ def _due(concern: Concern) -> str:
     return f"({ends}) OR (window_end >= {_instant(first)} AND window_end <= {_instant(after)})"
 
 
-def _chained(work: Work, windows: Sequence[Window], *, whose: str, opened: str) -> Interval | None:
+def _chained(
+    work: Work, windows: Sequence[Window], *, whose: str, opened: str, version: int | None
+) -> Interval | None:
     """From the first to the last of what is touched and of the sessions that hang together with it.
 
     Where a chain leaves what is looked at, twice as much is: so a long one takes few questions.
@@ -82,10 +89,10 @@ def _chained(work: Work, windows: Sequence[Window], *, whose: str, opened: str) 
         return f"{names} AND {opened} AND {_meets(reach)}"
 
     reach = found = _span(work, "partial_sessions", where=touched)
-    if reach is None or not _reaches_out(work, reach, near=near(reach)):
+    if reach is None or not _reaches_out(work, reach, near=near(reach), version=version):
         return reach
     while found is not None:
-        found = _chain(work, windows, touched=touched, near=near(reach))
+        found = _chain(work, windows, touched=touched, near=near(reach), version=version)
         if found is None or reach.covers(found):
             break
         further_us = found.end_us - found.start_us
@@ -96,15 +103,17 @@ def _chained(work: Work, windows: Sequence[Window], *, whose: str, opened: str) 
     return found
 
 
-def _reaches_out(work: Work, reach: Interval, *, near: str) -> bool:
+def _reaches_out(work: Work, reach: Interval, *, near: str, version: int | None) -> bool:
     """Whether one of the sessions of which `near` is true leaves what is touched: else no chain does, and
     none has to be put in order.
     """
-    standing = _span(work, "sessions", where=near)
+    standing = _span(work, "sessions", where=near, version=version)
     return standing is not None and not reach.covers(standing)
 
 
-def _chain(work: Work, windows: Sequence[Window], *, touched: str, near: str) -> Interval | None:
+def _chain(
+    work: Work, windows: Sequence[Window], *, touched: str, near: str, version: int | None
+) -> Interval | None:
     """The same, of the sessions of which `near` is true. Where a greatest length cuts, which is done in order
     of event time, what ended before all that is touched of its key stays as it is.
     """
@@ -130,18 +139,19 @@ def _chain(work: Work, windows: Sequence[Window], *, touched: str, near: str) ->
             SELECT min(window_start) AS _first, max(window_end) AS _last
             FROM _numbered GROUP BY {key}, _chain HAVING max(_touched) = 1)
         SELECT min(_first) AS first, max(_last) AS last FROM _chains"""
-    return _interval(work, ("partial_sessions", "sessions"), sql=sql)
+    return _interval(work, {"partial_sessions": None, "sessions": version}, sql=sql)
 
 
-def _span(work: Work, table: str, *, where: str) -> Interval | None:
+def _span(work: Work, table: str, *, where: str, version: int | None = None) -> Interval | None:
     if where == NONE:
         return None
     sql = f"SELECT min(window_start) AS first, max(window_end) AS last FROM {table} WHERE {where}"
-    return _interval(work, (table,), sql=sql)
+    return _interval(work, {table: version}, sql=sql)
 
 
-def _interval(work: Work, tables: Sequence[str], *, sql: str) -> Interval | None:
-    (found,) = in_microseconds(ask(work.tables.root, tables, sql=sql)).to_pylist()
+def _interval(work: Work, versions: Mapping[str, int | None], *, sql: str) -> Interval | None:
+    answer = ask(work.tables.root, [*versions], sql=sql, versions=versions)
+    (found,) = in_microseconds(answer).to_pylist()
     return None if found["first"] is None else Interval(found["first"], found["last"])
 
 

@@ -15,7 +15,7 @@ FIRST_DAY = EARLIEST_US // DAY_US
 def are_any(store: Folder, table: str, *, where: str, version: int | None = None) -> bool:
     """Whether a table has rows of which a predicate is true, or had at a version."""
     sql = f"SELECT 1 AS one FROM {table} WHERE {where} LIMIT 1"
-    return bool(ask(store.root, (table,), sql=sql, version=version).num_rows)
+    return bool(ask(store.root, (table,), sql=sql, versions={table: version}).num_rows)
 
 
 def first_of(store: Folder, table: str, *, instant: str, where: str) -> int | None:
@@ -46,7 +46,7 @@ def missed_in(store: Folder, *, where: str, version: int | None = None) -> dict[
     sql = (
         f"SELECT window, CAST(sum(missed) AS BIGINT) AS missed FROM late_events WHERE {where} GROUP BY window"
     )
-    found = ask(store.root, ("late_events",), sql=sql, version=version)
+    found = ask(store.root, ("late_events",), sql=sql, versions={"late_events": version})
     return {row["window"]: row["missed"] for row in found.to_pylist()}
 
 

@@ -168,18 +168,23 @@ INSTANTS = re.compile(rf"(?<!DATE )('{FAR}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\
 IN_MICROSECONDS = r"""arrow_cast(\1, 'Timestamp(Microsecond, Some("UTC"))')"""
 
 
-def ask(root: str, tables: Sequence[str], *, sql: str, version: int | None = None) -> pa.Table:
-    """The answer to a question about the tables below `<store>/<pipeline>` as they now are, or were at a
-    version.
+def ask(
+    root: str, tables: Sequence[str], *, sql: str, versions: Mapping[str, int | None] | None = None
+) -> pa.Table:
+    """The answer to a question about the tables below `<store>/<pipeline>` as they now are, or were at these
+    versions.
 
     Instants in it are written as `Instant` writes them, from the first to the last that there is.
     """
-    return pa.table(stream(root, tables, sql=sql, version=version).read_all())
+    return pa.table(stream(root, tables, sql=sql, versions=versions).read_all())
 
 
-def stream(root: str, tables: Sequence[str], *, sql: str, version: int | None = None) -> RecordBatchReader:
+def stream(
+    root: str, tables: Sequence[str], *, sql: str, versions: Mapping[str, int | None] | None = None
+) -> RecordBatchReader:
     """The same, some rows after the others."""
-    opened = {table: DeltaTable(_address(f"{root}/{table}"), version=version) for table in tables}
+    at = versions or {}
+    opened = {table: DeltaTable(_address(f"{root}/{table}"), version=at.get(table)) for table in tables}
     return _asked(opened, INSTANTS.sub(IN_MICROSECONDS, sql))
 
 

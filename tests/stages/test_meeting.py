@@ -37,7 +37,9 @@ def test_a_chain_is_followed_to_its_end_for_its_key_alone(tmp_path: Path) -> Non
 
 def test_a_long_chain_takes_few_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(meeting, "ask", lambda *given, sql: asked.append(sql) or ask(*given, sql=sql))
+    monkeypatch.setattr(
+        meeting, "ask", lambda *given, sql, **more: asked.append(sql) or ask(*given, sql=sql, **more)
+    )
     chain: list[Place] = [("ann", start, start + 10) for start in range(0, 10_000, 8)]
     found = near(tmp_path, sessions=chain, touched=[("ann", 0, 10)])
     assert found == chain
@@ -48,7 +50,9 @@ def test_sessions_that_do_not_leave_what_was_touched_are_not_put_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(meeting, "ask", lambda *given, sql: asked.append(sql) or ask(*given, sql=sql))
+    monkeypatch.setattr(
+        meeting, "ask", lambda *given, sql, **more: asked.append(sql) or ask(*given, sql=sql, **more)
+    )
     touched: list[Place] = [("ann", 100, 110), ("bob", 200, 210)]
     inside: list[Place] = [("ann", 100, 115), ("ann", 118, 130), ("bob", 195, 210)]
     far: list[Place] = [("ann", 0, 99), ("ann", 211, 230)]

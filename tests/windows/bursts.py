@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from pipelines.windows import Proto
 
@@ -106,3 +107,18 @@ class Before:
 
 
 BEFORE = Before()
+
+
+class Sparse:
+    """One session of a run of four instants at most; of more each alone. All of it hangs on the last."""
+
+    def assign(self, event: Mapping[str, object]) -> list[tuple[int, int]]:
+        at_us = int(str(event["event_us"]))
+        return [(at_us, at_us + 10 * SECOND)]
+
+    def merge(self, intervals: Sequence[Proto]) -> list[list[Proto]]:
+        instants = [list(same) for _, same in groupby(intervals, key=lambda it: it.start_us)]
+        return [list(intervals)] if len(instants) <= 4 else instants
+
+
+SPARSE = Sparse()

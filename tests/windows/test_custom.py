@@ -112,6 +112,23 @@ def test_by_arrival_time_no_window_may_have_ended_when_its_event_came(
         list(run_batch(sites[1], request))
 
 
+def test_all_that_a_function_cuts_off_an_open_window_is_published(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "dags").mkdir()
+    instants = [0, 8, 16, 24, 33]
+    rows = [f"{2**number},1970-01-01T00:00:{at:02}Z" for number, at in enumerate(instants)]
+    (tmp_path / "trades.csv").write_text("\n".join(["price,at", *rows, ""]))
+    (tmp_path / "dags" / "trades.yml").write_text(SPEC.replace("business_days:NEW_YORK", "bursts:SPARSE"))
+    site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "trades.yml"))
+    list(run_batch(site, Request(batch=Interval(0, 30_000_000))))
+    list(run_batch(site, Request(batch=Interval(30_000_000, 60_000_000), final=True)))
+    rows = DeltaTable(tmp_path / "store" / "trades" / "windows").to_pyarrow_table().to_pylist()
+    totals = {to_us(row["window_start"]) // 1_000_000: row["total"] for row in rows}
+    # The last event makes them too many; what ended long before, and is none of its neighbours, too.
+    assert totals == {at: 2**number for number, at in enumerate(instants)}
+
+
 def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "dags").mkdir()
     (tmp_path / "trades.csv").write_text(TRADES)
