@@ -49,10 +49,14 @@ def hand_on(batch: Interval, wishes: Wishes) -> dict[str, str | bool | None]:
     }
 
 
+def batch_in(told: Chosen) -> Interval:
+    """The batch whose bounds a task told of."""
+    return Interval(parse_instant(str(told["from"])), parse_instant(str(told["to"])))
+
+
 def taken(chosen: Chosen) -> tuple[Interval, Wishes]:
     """The batch and the wishes that `hand_on` told of."""
-    start, end, watermark = (chosen[name] for name in ("from", "to", "watermark"))
-    batch = Interval(parse_instant(str(start)), parse_instant(str(end)))
+    batch, watermark = batch_in(chosen), chosen["watermark"]
     watermark_us = None if watermark is None else parse_instant(str(watermark))
     wishes = Wishes(
         batch=batch,

@@ -16,7 +16,7 @@ from airflow.sdk.log import mask_secret
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, from_us
-from pipelines.orchestration.batches import batch_of, data_interval, hand_on, taken
+from pipelines.orchestration.batches import batch_in, batch_of, data_interval, hand_on
 from pipelines.orchestration.params import read_wishes
 from pipelines.orchestration.waiting import obstacle
 from pipelines.spec import Pipeline, load, secrets_in, store_at
@@ -71,10 +71,15 @@ def has_to_wait(
 
 
 def chosen_before() -> Interval | None:
-    """The batch that this run has opened already: cleared, it is for the same one again."""
+    """The batch that this run has opened already: cleared, it is for the same one again.
+
+    Airflow forgets what a task told when that task starts again: `open_batch` may have, and failed. A batch
+    that was not published then is the ledger's unfinished one.
+    """
     task = get_current_context()["ti"]
-    opened = task.xcom_pull(task_ids=task.task_id.removesuffix("choose_batch") + "open_batch")
-    return None if opened is None else taken(opened)[0]
+    group = task.task_id.removesuffix("choose_batch")
+    told = (task.xcom_pull(task_ids=f"{group}{name}") for name in ("open_batch", "publish"))
+    return next((batch_in(it) for it in told if it is not None), None)
 
 
 def ended(batch: Interval) -> Interval:

@@ -1,9 +1,9 @@
 """The tasks of a batch, wired: choose it, open it, accumulate each source, combine, finalise, publish,
 close Spark.
 
-`open_batch` is the setup and `close_spark` the teardown of what lies between. Clearing a task runs the
-setup again, which takes the batch over. Clearing only failed tasks does not: so each task can do what the
-setup does.
+`choose_batch` and `open_batch` are the setups and `close_spark` the teardown of what lies between. Clearing a
+task runs the setups again, which choose the same batch and take it over. Clearing only failed tasks does not:
+so each task can do what `open_batch` does.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def stage_tasks(pipeline: Pipeline, tasks: BatchTasks) -> None:
     closed = task(retries=0, on_failure_callback=None)(tasks.close_spark)(opened)
     # After each of them: where one source has failed, the others are still at work.
     work = [accumulated, combined, finalised, published]
-    work >> closed.as_teardown(setups=opened, on_failure_fail_dagrun=True)
+    # With its setups a teardown is skipped, and so ended a run is a success. Where it is marked as failed
+    # before its batch was opened, `choose_batch` has failed, and was not skipped.
+    work >> closed.as_teardown(setups=[chosen, opened], on_failure_fail_dagrun=True)
 
 
 def beside_caller(spec: str | Path) -> Path:

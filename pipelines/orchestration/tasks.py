@@ -87,14 +87,14 @@ class BatchTasks:
         row = self._row(opened)
         watermark_us = None if row is None else row.watermark_after_us
         watermark = None if watermark_us is None else from_us(watermark_us).isoformat()
-        bounds = {"from": opened["from"], "to": opened["to"], "watermark": watermark}
+        batch = {"from": opened["from"], "to": opened["to"]}
         if row is not None and row.revision == opened["revision"]:
             # Killed after the batch was done, and run again: then there was nothing left to publish.
             counts = {**counts, "panes": row.panes}
         events = get_current_context()["outlet_events"]
         for asset in get_current_context()["task"].outlets:
-            events[asset].extra = {**bounds, **counts}
-        return counts
+            events[asset].extra = {**batch, "watermark": watermark, **counts}
+        return {**batch, **counts}
 
     def close_spark(self, opened: Chosen) -> None:
         """End the Spark of the run. Fails if the batch was not published, for Airflow does not call that

@@ -24,7 +24,7 @@ sources: {north: {path: data/north.csv}, south: {path: data/south.csv}}
 """
 DAY_US = 86_400_000_000
 GRAPH = {
-    "choose_batch": {"open_batch"},
+    "choose_batch": {"open_batch", "close_spark"},
     "open_batch": {"accumulate", "combine", "finalise", "publish", "close_spark"},
     "accumulate": {"combine", "close_spark"},
     "combine": {"finalise", "close_spark"},
@@ -47,9 +47,11 @@ def test_the_tasks_are_the_walk(spec: Path) -> None:
     assert graph(windowed_dag(spec)) == GRAPH
 
 
-def test_opening_is_the_setup_and_closing_the_teardown_that_tells_of_failure(spec: Path) -> None:
+def test_choosing_and_opening_are_the_setups_and_closing_the_teardown_that_tells_of_failure(
+    spec: Path,
+) -> None:
     dag = windowed_dag(spec)
-    assert [it.task_id for it in dag.tasks if it.is_setup] == ["open_batch"]
+    assert [it.task_id for it in dag.tasks if it.is_setup] == ["choose_batch", "open_batch"]
     assert [it.task_id for it in dag.tasks if it.is_teardown] == ["close_spark"]
     assert dag.get_task("close_spark").on_failure_fail_dagrun is True
 

@@ -1,4 +1,4 @@
-"""Real Airflow, from the params of a run to the tables: three small pipelines, each in a DAG of its own.
+"""Real Airflow, from the params of a run to the tables: four small pipelines, each in a DAG of its own.
 
 `strict` starts a Spark for each run, and a check stops it; `visits` and the backfilled `daily` work on one
 that is always there.
@@ -14,7 +14,7 @@ import pytest
 
 from pipelines.intervals import LATEST_US, Interval, to_us
 from tests.system.backfills import create, create_beside_scheduler
-from tests.system.services import Services, await_that
+from tests.system.services import RUN_SECONDS, Services, await_that
 from tests.system.serving import DAG_FILE, ledger, serving, stored
 
 pytestmark = pytest.mark.system
@@ -34,6 +34,9 @@ SPECS = {
     + "sources: {web: {path: data/web.csv}}\nschedule: {start: 2024-01-01}\n"
     + "key: [page]\naggregates: {visits: count}\nwindows: {hourly: {tumbling: 1 hour}}\n"
     + "expectations: expectations/strict.yml\n",
+    "hourly": SOURCE
+    + "sources: {app: {path: data/app.csv}}\nschedule: {start: 2024-01-01}\n"
+    + "key: []\naggregates: {visits: count}\nwindows: {hourly: {tumbling: 1 hour}}\n",
     "daily": SOURCE
     + "sources: {app: {path: data/app.csv}}\nschedule: {start: 2024-01-01}\n"
     + "key: []\naggregates: {visits: count}\nwindows: {daily: {tumbling: 1 day}}\n",
@@ -41,6 +44,7 @@ SPECS = {
 DAG_FILES = {
     "visits": 'windowed_dag("visits.yml", spark_conn_id="always")',
     "strict": 'windowed_dag("strict.yml", schedule=None)',
+    "hourly": 'windowed_dag("hourly.yml", spark_conn_id="always", schedule=None)',
     # The end keeps Airflow from starting a run for yesterday.
     "daily": 'windowed_dag("daily.yml", spark_conn_id="always", end_date=datetime(2024, 1, 3))',
 }
@@ -62,7 +66,7 @@ BOUNDS = {"from": "2024-01-01", "to": "2024-01-02"}
 
 
 def lay_out(folder: Path) -> None:
-    """The files of the three pipelines."""
+    """The files of the four pipelines."""
     for name in ("dags", "data", "expectations"):
         (folder / name).mkdir()
     for name, spec in SPECS.items():
@@ -75,7 +79,7 @@ def lay_out(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    """Airflow with the three DAGs, a Spark that is always there, and the backfill of `daily` under way."""
+    """Airflow with the four DAGs, a Spark that is always there, and the backfill of `daily` under way."""
     folder = tmp_path_factory.mktemp("airflow")
     lay_out(folder)
     days = ("2024-01-01", "2024-01-02")
@@ -181,10 +185,42 @@ def test_a_failed_check_fails_its_task_once_and_says_why(airflow: Services, stop
     assert [row.status for row in ledger(airflow, "strict")] == ["stopped"]
 
 
+def test_a_run_that_is_marked_as_failed_while_it_waits_has_failed(airflow: Services, stopped: str) -> None:
+    run = airflow.trigger("strict", **{"from": "2024-01-02", "to": "2024-01-03"})
+    await_that(
+        lambda: airflow.tasks("strict", run)["choose_batch"]["state"] == "up_for_reschedule", RUN_SECONDS
+    )
+    airflow.ask("PATCH", f"dags/strict/dagRuns/{run}", state="failed")
+    await_that(
+        lambda: airflow.tasks("strict", run)["close_spark"]["state"] in ("upstream_failed", "skipped"),
+        RUN_SECONDS,
+    )
+    assert airflow.outcome("strict", run) == "failed"
+    assert [row.batch for row in ledger(airflow, "strict")] == [FIRST]
+
+
 def test_the_spark_of_a_run_ends_with_it_also_when_it_fails(airflow: Services, stopped: str) -> None:
     assert airflow.tasks("strict", stopped)["close_spark"]["end_date"] is not None
     left = [path.parent.name for path in airflow.folder.glob("tmp/sash-spark-*/*/server.json")]
     assert left == ["always"]
+
+
+@pytest.mark.slow
+def test_a_run_that_is_cleared_whole_twice_is_for_its_own_batch_again(airflow: Services) -> None:
+    run = airflow.trigger("hourly")
+    assert airflow.outcome("hourly", run) == "success"
+    (row,) = ledger(airflow, "hourly")
+    spec = airflow.folder / "dags" / "hourly.yml"
+    text = spec.read_text()
+    # Where `open_batch` fails it tells no batch any more, and the one that has run is published still.
+    spec.write_text(text.replace("key: []", "key: [page]"))
+    airflow.clear("hourly", run, *airflow.tasks("hourly", run))
+    assert airflow.outcome("hourly", run) == "failed"
+    assert airflow.tasks("hourly", run)["open_batch"]["state"] == "failed"
+    spec.write_text(text)
+    airflow.clear("hourly", run, *airflow.tasks("hourly", run))
+    assert airflow.outcome("hourly", run) == "success"
+    assert [it.batch for it in ledger(airflow, "hourly")] == [row.batch]
 
 
 @pytest.mark.slow
