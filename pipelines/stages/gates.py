@@ -41,7 +41,7 @@ from pipelines.spec import is_uri
 from pipelines.stages.site import Site, Work
 from pipelines.stages.sourcing import source_events
 from pipelines.store import small
-from pipelines.store.ledger import now_us
+from pipelines.store.ledger import now_us, still_mine
 from pipelines.store.rows import as_text, from_rows
 from pipelines.store.sql import is_batch, on_days_of, text
 
@@ -136,8 +136,18 @@ def _samples(result: Result, candidates: Callable[[], DataFrame]) -> list[dict[s
 
 
 def take_back(work: Work) -> None:
-    """Take back what was found in a run that changed nothing: what was found before it stands."""
-    small.put(work.tables, "checks", rows=[], where=_of_run(work), fence=work.run.fence("checks"))
+    """Take back what was found in a run that changed nothing: what was found before it stands.
+
+    What stands is of the lanes of all stages, in which a newer attempt writes: so it is asked after.
+    """
+    small.put(
+        work.tables,
+        "checks",
+        rows=[],
+        where=_of_run(work),
+        fence=work.run.fence("checks"),
+        still_mine=lambda: still_mine(work.tables, work.run),
+    )
 
 
 def docs_folder(site: Site) -> Path:

@@ -15,7 +15,7 @@ from pipelines.stages.expected import unfit
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site, on_stored_frames
 from pipelines.store import small
-from pipelines.store.attempts import BEGUN, highest, say_versions, void
+from pipelines.store.attempts import BEGUN, first_of, highest, say_versions, void
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, have_gone, unfinished
 from pipelines.store.reader import left_over
@@ -88,7 +88,7 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
     for table, columns in shapes.tables().items():
         small.create(site.tables, table, columns=columns)
         unlike = small.differing(site.tables, table, columns=columns)
-        if unlike and (is_empty(rows) or (table in AS_READ and not small.has_rows(site.tables, table))):
+        if unlike and (is_empty(rows) or (table in AS_READ and not _has_rows(site, table, rows=rows))):
             if small.has_rows(site.tables, table):
                 # First, for nobody would know of it afterwards.
                 void(site.tables, kept=BEGUN, until=until)
@@ -97,6 +97,15 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
             _widen(site, table, columns=columns, unlike=unlike)
         elif unlike and table in OF_STATES:
             raise CorrectTheSpec(site.pipeline.path.name, tuple(_retyped(table, unlike)))
+
+
+def _has_rows(site: Site, table: str, *, rows: Sequence[LedgerRow]) -> bool:
+    """Whether a table has rows, or had before the batch that is unfinished, which may be given up."""
+    pending = unfinished(rows)
+    begun = None if pending is None else first_of(site.tables, pending.batch, revision=pending.revision)
+    version = None if begun is None else begun.counts.get(table)
+    stood = version is not None and small.has_rows(site.tables, table, version=version)
+    return stood or small.has_rows(site.tables, table)
 
 
 def _make_anew(site: Site, table: str, *, columns: Columns, rows: Sequence[LedgerRow]) -> None:

@@ -194,11 +194,15 @@ def _changed_nothing(work: Work, *, row: LedgerRow) -> bool:
 
 
 def _keeps_others(work: Work) -> bool:
-    """Whether rows that count nowhere are others now: those in quarantine, and those that windows lost which
-    were there before. What retention lets go of comes back when the batch runs again, and is not asked.
+    """Whether rows that count nowhere are others now: those in quarantine, ids that counted, and those that
+    windows lost which were there before. What retention lets go of comes back when the batch runs again, and
+    is not asked.
     """
     mine = f"{on_days_of(work.batch)} AND {is_batch(work.batch)}"
-    if keeps_others(work, "quarantine", where=mine):
+    asked = ["quarantine"]
+    if any(source.event_id is not None for source in work.pipeline.sources):
+        asked.append("event_ids")
+    if any(keeps_others(work, table, where=mine) for table in asked):
         return True
     opening, kept_us = work.run.opening, work.pipeline.retention.late_events_us
     newest_us = work.batch.end_us if opening.newest_end_us is None else opening.newest_end_us

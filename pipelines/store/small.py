@@ -45,9 +45,9 @@ def is_there(store: Folder, table: str) -> bool:
     return DeltaTable.is_deltatable(location(store, table))
 
 
-def has_rows(store: Folder, table: str) -> bool:
-    """Whether a table is there and has a file."""
-    return is_there(store, table) and bool(open_table(store, table).file_uris())
+def has_rows(store: Folder, table: str, *, version: int | None = None) -> bool:
+    """Whether a table is there and has a file, or had at a version."""
+    return is_there(store, table) and bool(open_table(store, table, version=version).file_uris())
 
 
 def differing(store: Folder, table: str, *, columns: Columns) -> dict[str, tuple[str | None, str | None]]:
@@ -120,9 +120,9 @@ def read(opened: DeltaTable, *, where: list[tuple[str, str, date]] | None = None
     return list(in_microseconds(rows).to_pylist(maps_as_pydicts="strict"))
 
 
-def open_table(store: Folder, table: str) -> DeltaTable:
-    """The table as it now is."""
-    return DeltaTable(location(store, table))
+def open_table(store: Folder, table: str, *, version: int | None = None) -> DeltaTable:
+    """The table as it now is, or was at a version."""
+    return DeltaTable(location(store, table), version=version)
 
 
 def append(opened: DeltaTable, rows: Iterable[Values]) -> None:
@@ -170,11 +170,22 @@ def _empty(store: Folder, table: str, *, still_mine: Asks) -> None:
     retried(commit, table)
 
 
-def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence: Fence) -> None:
-    """Put rows in the place of those that match `where`, once per attempt; the rows have to match it too."""
+def put(
+    store: Folder,
+    table: str,
+    *,
+    rows: Sequence[Values],
+    where: str,
+    fence: Fence,
+    still_mine: Asks = certainly,
+) -> None:
+    """Put rows in the place of those that match `where`, once per attempt; the rows have to match it too.
+    Unless `still_mine` raises.
+    """
 
     def commit() -> None:
         opened = open_table(store, table)
+        still_mine()
         written = opened.transaction_version(fence.lane)
         if written is not None and written > fence.attempt:
             raise WaitForTheBatch(

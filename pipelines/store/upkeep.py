@@ -74,11 +74,7 @@ def tables_of(folder: Folder) -> list[str]:
 def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
     """Let go what is beyond retention, put small files together, delete what no version needs."""
     before = len(small.open_table(folder, table).file_uris())
-    rows = read_rows(folder)
-    beyond = _beyond(folder, table, pipeline=pipeline, rows=rows)
-    let_go = 0
-    if beyond is not None:
-        let_go = _unless_met(lambda: _delete(folder, table, beyond=beyond, rows=rows)) or 0
+    let_go = _let_go(folder, table, pipeline=pipeline)
     _unless_met(lambda: _put_together(folder, table))
     opened = small.open_table(folder, table)
     # An unfinished batch may need them all.
@@ -88,11 +84,34 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
     return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=deleted)
 
 
+def _let_go(folder: Folder, table: str, *, pipeline: Pipeline) -> int:
+    """How many rows went that are beyond retention; none of states while a batch is unfinished."""
+    rows = read_rows(folder)
+    try:
+        beyond = _beyond(folder, table, pipeline=pipeline, rows=rows)
+        if beyond is None:
+            return 0
+        return _unless_met(lambda: _delete(folder, table, beyond=beyond, rows=rows)) or 0
+    except _AtWork:
+        return 0
+
+
+class _AtWork(Exception):
+    """A batch is unfinished. Its events may be as old as what goes, and only its own stages know yet."""
+
+
+def _refuse(folder: Folder, table: str, rows: Sequence[LedgerRow]) -> None:
+    """Raise where a batch has begun that may write what is about to go, or all has been emptied."""
+    _refuse_emptied(folder, rows)
+    if table in (*OF_FRAMES, *OF_SESSIONS) and unfinished(read_rows(folder)) is not None:
+        raise _AtWork
+
+
 def _delete(folder: Folder, table: str, *, beyond: Beyond, rows: Sequence[LedgerRow]) -> int:
     """How many rows went."""
     opened = small.open_table(folder, table)
     # Asked between reading and writing: what is emptied after this lets the commit fail.
-    _refuse_emptied(folder, rows)
+    _refuse(folder, table, rows)
     if not beyond.is_said():
         # Somebody gave a batch up, and the table is as it was before it said so: left to the next time.
         return 0
@@ -163,7 +182,7 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[Le
     old = _old_states(folder, table, kept_us=kept_us)
     if old is None or not are_any(folder, table, where=old):
         return None
-    say_gone(folder, kept_us, still_mine=lambda: _refuse_emptied(folder, rows))
+    say_gone(folder, kept_us, still_mine=lambda: _refuse(folder, table, rows))
     return Beyond(old, is_said=lambda: is_said_gone(folder, kept_us))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,17 +14,22 @@ from deltalake import DeltaTable
 
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval
-from pipelines.stages import abandoning
+from pipelines.spec import state_fingerprint
+from pipelines.stages import abandoning, preparing
+from pipelines.stages.gates import take_back
 from pipelines.store import attempts, ledger, small
 from pipelines.store.attempts import Attempt
-from pipelines.store.ledger import Run, forget, still_mine
+from pipelines.store.fence import BY_SOURCE
+from pipelines.store.ledger import Asked, Run, forget, read_rows, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.retention import gone_until_us, say_gone
 from pipelines.store.tables import Folder
 from tests.stages.rides import (
+    DAY,
     FIRST,
     SECOND,
     THIRD,
+    Place,
     Rides,
     empty_tables,
     rides,
@@ -170,6 +176,61 @@ def test_a_rebuilding_and_an_abandoning_fence_the_lanes_of_sources_that_the_spec
     emptied = [written(rides, f"partial_frames/{source}") for source in ("main", "ewr")]
     assert given_up[0] == given_up[1] and emptied[0] == emptied[1]
     assert 0 < (given_up[0] or 0) < (emptied[0] or 0)
+
+
+def test_an_attempt_under_an_older_spec_takes_away_no_rows_of_a_source_that_has_come_since(
+    rides: Rides,
+) -> None:
+    older = rides.begin(SECOND, Asked(stage="accumulate", source="main"))
+    (main,) = rides.pipeline.sources
+    rides.pipeline = replace(rides.pipeline, sources=(main, replace(main, name="ewr")))
+    rides.fingerprint = state_fingerprint(rides.pipeline)
+    newer = rides.begin(SECOND, Asked(stage="accumulate", source="ewr"))
+
+    def put(run: Run, source: str) -> None:
+        rows = [{"source": source, "batch_start": SECOND.start_us, "batch_end": SECOND.end_us}]
+        fence = run.fence(f"watermarks/{source}")
+        # The first source stands for those that its spec does not have.
+        where = "source <> 'ewr'" if source == "main" and run is newer else "true"
+        small.put(rides.store, "watermarks", rows=rows, where=where, fence=fence)
+
+    put(newer, "ewr")
+    with pytest.raises(WaitForTheBatch):
+        put(older, "main")
+    again = rides.begin(SECOND, Asked(stage="accumulate", source="main"))
+    lanes = [f"{table}/main" for table in BY_SOURCE if small.is_there(rides.store, table)]
+    found = {lane: written(rides, lane) for lane in lanes}
+    assert all(number is not None and older.begun.attempt <= number for number in found.values())
+    assert all(number is not None and number < again.begun.attempt for number in found.values())
+    assert [it["source"] for it in small.read(small.open_table(rides.store, "watermarks"))] == ["ewr"]
+
+
+def test_who_found_nothing_changed_and_wakes_up_leaves_what_a_newer_attempt_has_found(rides: Rides) -> None:
+    older, newer = rides.begin(SECOND), rides.begin(SECOND)
+    of_batch = {"batch_start": SECOND.start_us, "batch_end": SECOND.end_us}
+    found = {"stage": "frames", "revision": newer.revision, **of_batch}
+    small.put(
+        rides.store, "checks", rows=[found], where="stage = 'frames'", fence=newer.fence("checks/frames")
+    )
+    with pytest.raises(WaitForTheBatch):
+        take_back(SimpleNamespace(tables=rides.store, run=older, batch=SECOND))  # type: ignore[arg-type]  # enough here
+    assert small.has_rows(rides.store, "checks")
+    take_back(SimpleNamespace(tables=rides.store, run=newer, batch=SECOND))  # type: ignore[arg-type]  # likewise
+    assert not small.has_rows(rides.store, "checks")
+
+
+def test_a_table_that_an_unfinished_batch_has_emptied_has_rows_still(rides: Rides) -> None:
+    def has_rows() -> bool:
+        return preparing._has_rows(Place(rides), "late_events", rows=read_rows(rides.store))  # type: ignore[arg-type]
+
+    assert not has_rows()
+    lost = {"city": "one", "source": "main", "batch_start": 0, "batch_end": DAY}
+    late = small.open_table(rides.store, "late_events")
+    small.append(late, [lost])
+    rides.run("two", SECOND)
+    rides.begin(THIRD)
+    small.let_be_empty(rides.store, "late_events")
+    assert has_rows()
 
 
 def written(rides: Rides, lane: str) -> int | None:

@@ -120,6 +120,15 @@ def test_ids_are_remembered_once_also_when_a_batch_runs_again(spark: SparkSessio
     assert found == [("a", 1, 20), ("a", 2, 30), ("a", 3, 40), ("a", 4, 70), ("a", 5, 150), ("b", 1, 20)]
     again = DeltaTable(tmp_path / "store" / "sales" / "runs").to_pyarrow_table()
     assert again.num_rows == len(ledger)
+    # Another id and all else alike: later batches are judged by it, so it is another revision.
+    file = tmp_path / "data" / "rows.parquet"
+    sales = [
+        {**it, "ticket": 6 if it["ticket"] == 5 else it["ticket"]} for it in pq.read_table(file).to_pylist()
+    ]
+    pq.write_table(pa.Table.from_pylist(sales, schema=ROWS), file)
+    list(run_batch(site, Request(batch=Interval(100 * SECOND, 200 * SECOND), final=True)))
+    runs = DeltaTable(tmp_path / "store" / "sales" / "runs").to_pyarrow_table().to_pylist()
+    assert sorted((it["batch_start"], it["revision"]) for it in runs)[-1][1] == 1
 
 
 @pytest.mark.slow
