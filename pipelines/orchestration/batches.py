@@ -13,8 +13,8 @@ from pipelines.orchestration.params import Wishes
 from pipelines.spec import parse_instant
 
 BY_INTERVAL = ("scheduled", "backfill")
-"""The kinds of runs whose data interval is their batch. Any other has been triggered, whatever interval
-Airflow gives it.
+"""The kinds of runs whose data interval is their batch. Any other has been triggered, and Airflow gives it
+some interval; one that somebody gave the date of a batch takes its place in the schedule.
 """
 
 Chosen = Mapping[str, str | int | bool | None]
@@ -23,11 +23,13 @@ Chosen = Mapping[str, str | int | bool | None]
 """
 
 
-def data_interval(run_type: str, start: datetime | None, *, end: datetime | None) -> Interval | None:
+def data_interval(
+    run_type: str, start: datetime | None, *, end: datetime | None, date: datetime | None = None
+) -> Interval | None:
     """The interval that a run is for, if it has one: that of a cron trigger is empty, a triggered run has
-    none.
+    none unless its logical date is where the interval begins.
     """
-    if run_type not in BY_INTERVAL or start is None or end is None or start >= end:
+    if (run_type not in BY_INTERVAL and date != start) or start is None or end is None or start >= end:
         return None
     return Interval(to_us(start), to_us(end))
 

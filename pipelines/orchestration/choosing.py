@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from airflow.sdk import PokeReturnValue, get_current_context
+from airflow.sdk.execution_time.context import NEVER_EXPIRE
 from airflow.sdk.log import mask_secret
 
 from pipelines.errors import CorrectTheCall
@@ -24,6 +25,9 @@ from pipelines.store.ledger_rows import LedgerRow, next_batch, unfinished
 
 log = logging.getLogger(__name__)
 
+CHOSEN = "batch"
+"""What the task keeps in its state."""
+
 
 def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None) -> PokeReturnValue:
     """Choose the batch of this run; not done yet while it has to wait. `others` as in `read_wishes`."""
@@ -33,7 +37,9 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     pipeline = load(spec)
     run = context["dag_run"]
     wishes = read_wishes(context["params"], others=others)
-    interval = data_interval(run.run_type, run.data_interval_start, end=run.data_interval_end)
+    interval = data_interval(
+        run.run_type, run.data_interval_start, end=run.data_interval_end, date=run.logical_date
+    )
     rows = read_ledger(store_of(pipeline, store), pipeline.name)
     pending = unfinished(rows)
     mine = chosen_before() or interval
@@ -47,7 +53,10 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
         known = wishes_of(store_of(pipeline, store), pipeline.name, batch=batch, revision=pending.revision)
         wishes = wishes.beside(known)
     log.info("batch %s of pipeline %s", batch, pipeline.name)
-    return PokeReturnValue(is_done=True, xcom_value=hand_on(batch, wishes))
+    told = hand_on(batch, wishes)
+    bounds = {"from": told["from"], "to": told["to"]}
+    context["task_state_store"].set(CHOSEN, bounds, retention=NEVER_EXPIRE)
+    return PokeReturnValue(is_done=True, xcom_value=told)
 
 
 def has_to_wait(
@@ -71,15 +80,16 @@ def has_to_wait(
 
 
 def chosen_before() -> Interval | None:
-    """The batch that this run has opened already: cleared, it is for the same one again.
+    """The batch that this run has opened or chosen already: cleared, it is for the same one again.
 
-    Airflow forgets what a task told when that task starts again: `open_batch` may have, and failed. A batch
-    that was not published then is the ledger's unfinished one.
+    Airflow forgets what a task told when that task starts again, be it `open_batch` or this one. What a task
+    keeps in its state it finds again, unless the site lets that go.
     """
-    task = get_current_context()["ti"]
-    group = task.task_id.removesuffix("choose_batch")
-    told = (task.xcom_pull(task_ids=f"{group}{name}") for name in ("open_batch", "publish"))
-    return next((batch_in(it) for it in told if it is not None), None)
+    context = get_current_context()
+    task = context["ti"]
+    opened = task.xcom_pull(task_ids=task.task_id.removesuffix("choose_batch") + "open_batch")
+    told = opened or context["task_state_store"].get(CHOSEN)
+    return None if told is None else batch_in(told)
 
 
 def ended(batch: Interval) -> Interval:

@@ -73,8 +73,8 @@ def stage_tasks(pipeline: Pipeline, tasks: BatchTasks) -> None:
     asset = windows_asset(pipeline.name)
     published = task(outlets=[asset])(tasks.publish)(opened)
     accumulated >> combined >> finalised >> published
-    # Alerts belong to the task that failed: this one only repeats what it said.
-    closed = task(retries=0, on_failure_callback=None)(tasks.close_spark)(opened)
+    # Alerts belong to the task that failed: this one only repeats what it said, which no retry does again.
+    closed = task(on_failure_callback=None)(tasks.close_spark)(opened)
     # After each of them: where one source has failed, the others are still at work.
     work = [accumulated, combined, finalised, published]
     # With its setups a teardown is skipped, and so ended a run is a success. Where it is marked as failed

@@ -19,7 +19,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import from_us
 from pipelines.orchestration import choosing, embedded
-from pipelines.orchestration.batches import Chosen, taken
+from pipelines.orchestration.batches import Chosen, batch_in, taken
 from pipelines.orchestration.connection import configured_address
 from pipelines.spec import Pipeline, load
 from pipelines.store.ledger_rows import LedgerRow, standing, unfinished
@@ -45,11 +45,15 @@ class BatchTasks:
         """Which batch this run is for, once it may begin."""
         return choosing.choose_batch(self.spec, store=self.store, others=self.others)
 
-    def open_batch(self, chosen: Chosen) -> PokeReturnValue:
+    def open_batch(self, chosen: Chosen | None) -> PokeReturnValue:
         """Start Spark, unless one is configured, and open the batch in the ledger or take it over; not done
         yet while another is at work, which may have begun since this one was chosen, or long before this task
         was cleared.
         """
+        if chosen is None:
+            raise AirflowFailException(
+                "no batch was chosen in this run: clear `choose_batch`, with those after it"
+            )
         pipeline, batch = load(self.spec), taken(chosen)[0]
         pending = unfinished(self._rows(pipeline))
         try:
@@ -87,14 +91,14 @@ class BatchTasks:
         row = self._row(opened)
         watermark_us = None if row is None else row.watermark_after_us
         watermark = None if watermark_us is None else from_us(watermark_us).isoformat()
-        batch = {"from": opened["from"], "to": opened["to"]}
+        bounds = {"from": opened["from"], "to": opened["to"], "watermark": watermark}
         if row is not None and row.revision == opened["revision"]:
             # Killed after the batch was done, and run again: then there was nothing left to publish.
             counts = {**counts, "panes": row.panes}
         events = get_current_context()["outlet_events"]
         for asset in get_current_context()["task"].outlets:
-            events[asset].extra = {**batch, "watermark": watermark, **counts}
-        return {**batch, **counts}
+            events[asset].extra = {**bounds, **counts}
+        return counts
 
     def close_spark(self, opened: Chosen) -> None:
         """End the Spark of the run. Fails if the batch was not published, for Airflow does not call that
@@ -110,11 +114,11 @@ class BatchTasks:
         publish = task.task_id.removesuffix("close_spark") + "publish"
         states = task.get_task_states(dag_id=task.dag_id, task_ids=[publish], run_ids=[task.run_id])
         state = states.get(task.run_id, {}).get(publish)
-        is_left = self._leave(opened)
-        if state == "success" and is_left:
+        self._leave(opened)
+        if state == "success" and self._is_unpublished(opened):
             raise AirflowFailException(
-                f"batch {taken(opened)[0]} was opened again and not published: a task was cleared without "
-                f"those after it. Clear `{publish}` too, with what lies between"
+                f"batch {taken(opened)[0]} is not published: a task was cleared without those after it, or "
+                f"`{publish}` was marked as done by hand. Clear `{publish}`, with the failed tasks before it"
             )
         if state != "success":
             # Those that were skipped, as all are of a run that was marked as failed, are no failed ones.
@@ -125,10 +129,15 @@ class BatchTasks:
                 f"{cleared} of this run, and it goes on where it stopped"
             )
 
-    def _leave(self, opened: Chosen) -> bool:
-        """Let the ledger say that the batch failed, also where a task was killed and could not; returns
-        whether it stood as running.
-        """
+    def _is_unpublished(self, opened: Chosen) -> bool:
+        """Whether the ledger has the batch as one that failed or was stopped."""
+        pending = unfinished(self._rows(load(self.spec)))
+        if pending is None or pending.batch != batch_in(opened):
+            return False
+        return pending.revision == opened["revision"] and pending.status != "running"
+
+    def _leave(self, opened: Chosen) -> None:
+        """Let the ledger say that the batch failed, also where a task was killed and could not."""
         from pipelines.stages.site import folder_of
         from pipelines.store.ledger import leave
 
@@ -143,7 +152,6 @@ class BatchTasks:
         )
         if is_left:
             log.info("the batch stood as running, and nobody is at work for it: it has failed")
-        return is_left
 
     def _open(self, chosen: Chosen) -> Told:
         from pipelines.orchestration import stage_work

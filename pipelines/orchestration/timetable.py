@@ -46,8 +46,13 @@ class BatchTimetable(Timetable):  # type: ignore[misc] # Airflow's types are not
         return cls(start_us=start_us, length_us=length_us, until_us=data["until_us"])
 
     def infer_manual_data_interval(self, *, run_after: DateTime) -> DataInterval:
-        """The newest batch that has ended; a run that is triggered asks the ledger, not this."""
-        return self._batch(self._floor(us_of(run_after)) - self.length_us).data_interval
+        """The newest batch that has ended; a run that is triggered asks the ledger, not this.
+
+        At the date of a batch it is that one: Airflow schedules no other run for it, and goes on after this.
+        """
+        date_us = us_of(run_after)
+        start_us = self._floor(date_us)
+        return self._batch(start_us if start_us == date_us else start_us - self.length_us).data_interval
 
     def next_dagrun_info(
         self, *, last_automated_data_interval: DataInterval | None, restriction: TimeRestriction

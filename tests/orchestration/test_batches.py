@@ -60,6 +60,9 @@ def test_the_kinds_of_runs_are_spelled_as_airflow_spells_them() -> None:
     assert data_interval(DagRunType.SCHEDULED, day(1), end=day(2)) == days(1, 2)
     assert data_interval(DagRunType.BACKFILL_JOB, day(1), end=day(2)) == days(1, 2)
     assert data_interval(DagRunType.MANUAL, day(1), end=day(2)) is None
+    # Its date is a moment after the batch has ended; or somebody gave it the date of the batch.
+    assert data_interval(DagRunType.MANUAL, day(1), end=day(2), date=day(3)) is None
+    assert data_interval(DagRunType.MANUAL, day(1), end=day(2), date=day(1)) == days(1, 2)
 
 
 def test_the_empty_interval_of_a_cron_trigger_is_none() -> None:

@@ -93,3 +93,14 @@ def test_it_is_kept_and_found_again_whole() -> None:
 
 def test_a_run_by_hand_is_shown_with_the_newest_batch_that_had_ended() -> None:
     assert weeks().infer_manual_data_interval(run_after=day(17)) == DataInterval(day(8), day(15))
+
+
+def test_a_run_by_hand_at_the_date_of_a_batch_is_for_it_and_the_schedule_goes_on_after_it() -> None:
+    its = weeks().infer_manual_data_interval(run_after=day(15))
+    assert its == DataInterval(day(15), day(22))
+    # Airflow finds a run for that date, and asks for the one after it.
+    after = weeks().next_dagrun_info(
+        last_automated_data_interval=its, restriction=TimeRestriction(None, None, catchup=True)
+    )
+    assert after is not None
+    assert after.data_interval == DataInterval(day(22), day(29))
