@@ -32,6 +32,9 @@ without the archive of classes is no warning.
 OPTIONS_OF_A_JVM = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 """Variables by which whoever starts a JVM gives it options beside ours."""
 
+IN_UTC = "-Duser.timezone=UTC"
+"""Java's own zone, in which readers of databases and of ORC take times that have none."""
+
 # What a client may set for itself. `snapshotPartitions` makes a session's first commit ten times faster.
 SESSION_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -92,16 +95,8 @@ def server_settings(address: str) -> dict[str, str]:
         # Nobody looks at the text of each plan, and to write it takes a part of every small batch.
         "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
-        # Quoted, for a folder may have a blank in its name.
-        "spark.driver.extraJavaOptions": " ".join(
-            f'"{option}"'
-            for option in (
-                f"-Dlog4j2.configurationFile={log_settings().as_uri()}",
-                *WARNINGS_ASIDE,
-                *collector(),
-                *ready_classes(),
-            )
-        ),
+        "spark.executor.extraJavaOptions": IN_UTC,
+        "spark.driver.extraJavaOptions": _java_options(),
     }
     if jars and not address.startswith("local"):
         settings["spark.jars"] = ",".join(jars)
@@ -114,6 +109,13 @@ def server_settings(address: str) -> dict[str, str]:
         settings["spark.driver.host"] = "localhost"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
     return settings
+
+
+def _java_options() -> str:
+    """How the JVM of this machine starts; quoted, for a folder may have a blank in its name."""
+    logs = f"-Dlog4j2.configurationFile={log_settings().as_uri()}"
+    options = (logs, IN_UTC, *WARNINGS_ASIDE, *collector(), *ready_classes())
+    return " ".join(f'"{option}"' for option in options)
 
 
 def connect_server_command(port: int, *, master: str = "local[*]") -> list[str]:

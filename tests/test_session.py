@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -27,11 +28,18 @@ def test_what_a_jvm_warns_of_does_not_come_between_the_answers(tmp_path: Path) -
 
 
 @pytest.mark.system
-def test_a_session_starts_without_a_word_of_its_levels() -> None:
+def test_a_session_starts_in_utc_wherever_it_is_and_without_a_word_of_its_levels() -> None:
     """What Java itself says of its modules nobody can keep it from."""
-    program = "from pipelines.session import open_session; open_session('local[1]')"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    program = (
+        "from pipelines.session import open_session; "
+        "print(open_session('local[1]')._jvm.java.util.TimeZone.getDefault().getID())"
+    )
+    abroad = {**os.environ, "TZ": "America/New_York"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=abroad
+    )
     assert [line for line in done.stderr.splitlines() if "incubator modules" not in line] == []
+    assert done.stdout.split() == ["UTC"]
 
 
 @pytest.mark.parametrize("variable", OPTIONS_OF_A_JVM)

@@ -275,7 +275,8 @@ def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> It
 
 def _names(wanted: tuple[type[DataType], ...]) -> str:
     if TimestampType in wanted:
-        return "TIMESTAMP; convert it, like `try_to_timestamp(…)` or `timestamp_seconds(…)`"
+        of_text = "`try_to_timestamp(x, 'yyyy-MM-dd HH:mm:ss')`"
+        return f"TIMESTAMP; convert it, like {of_text} or `timestamp_seconds(…)`"
     called: dict[type[DataType], str] = {
         NumericType: "a number",
         IntegralType: "a whole number",

@@ -61,7 +61,8 @@ def advance(
         times = (known.newest_event_us, known.newest_arrival_us, known.watermark_us)
         newest[known.substream] = _furthest(times, newest.get(known.substream))
     for one in seen:
-        reached_us = max(EARLIEST_US, one.newest_event_us - source.max_disorder_us)
+        # The last instant there is closes everything, which no event does.
+        reached_us = max(EARLIEST_US, min(one.newest_event_us - source.max_disorder_us, LATEST_US - 1))
         times = (one.newest_event_us, one.newest_arrival_us, reached_us)
         newest[one.substream] = _furthest(times, newest.get(one.substream))
     return [

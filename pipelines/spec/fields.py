@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from pipelines.spec.durations import parse_duration, show_duration
 from pipelines.spec.functions import LIKE_COLUMNS
+from pipelines.spec.secret_values import hide
 from pipelines.spec.sql import problems_of
 from pipelines.spec.yaml import Located, as_key
 
@@ -70,7 +71,8 @@ class Fields:
     def refuse(self, located: Located | None, text: str, *, name: str = "") -> None:
         line = located.line if located is not None else self.line
         path = ".".join(part for part in (self._where(located), name) if part)
-        self.problems.add(line, f"{path}: {text}" if path else text)
+        # A mapping that was forgotten leaves an address where nobody looks for secrets.
+        self.problems.add(line, hide(f"{path}: {text}" if path else text, ()))
 
     def _where(self, located: Located | None) -> str:
         """Where a value stands: what all sources share stands under `source`, and is told there, once."""

@@ -9,18 +9,19 @@ from pipelines.spec.model import Pipeline
 
 NAMED = re.compile(
     r"pass(word|wd|phrase)|\b(pass|pwd)\b|secret|token|credential|user.?info|sas\b"
-    r"|(access|account|api|encryption|keystore|master|private).?key",
+    r"|authorization|\bredis\.auth\b|(access|account|api|encryption|keystore|master|private).?key",
     re.I,
 )
 """Options whose value is a secret, by their name."""
 IN_ADDRESS = (
-    re.compile(r"://[^/\s:@]*:([^@\s/]+)@"),
+    # A secret may have `@` in it, and goes to the last one; what begins with a port is none.
+    re.compile(r"://[^/\s:@;?]*:(?!\d+[;,?])([^\s/?]+)@"),
     # A secret of AWS often has a slash in it.
     re.compile(r"s3[an]?://[^/\s:@]*:([^@\s]+)@", re.I),
-    re.compile(r":thin:[^/\s@]+/([^@\s]+)@"),
+    re.compile(r":thin:[^/\s@]+/(\S+)@"),
     re.compile(
-        r"(?:password|pwd|token|secret|accesskey|accountkey|\bsig|x-amz-signature)="
-        r"(\"[^\"]+\"|\{[^}]*\}|[^@\s;&\"`]+)",
+        r"(?:password|\bpass|pwd|token|secret|accesskey|accountkey|\bsig|x-amz-signature)="
+        r"(\"[^\"]+\"|\{[^}]*\}|[^\s;&\"`]+)",
         re.I,
     ),
 )

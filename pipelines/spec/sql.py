@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from pipelines.spec.functions import ONLY_WITHOUT_ARGUMENTS, WHY, WITHOUT_PARENTHESES
 from pipelines.spec.tokens import Token, fold, tokens_of
@@ -26,6 +26,8 @@ CLOCK_WORD = re.compile(r"(now|today|tomorrow|yesterday)(\s+\S+)?")
 One that functions make of other texts (`concat('no', 'w')`) is not known here: what Spark's optimizer makes
 of it tells nobody, and the casts that read it need not be written.
 """
+
+TIME_ALONE = re.compile(r"t?\d{1,2}:")
 
 ROW = "allowed is an expression over the row"
 
@@ -155,10 +157,13 @@ def _clock_word(place: Place) -> Iterator[str]:
     if before.kind == "text" or before.is_word(*PATTERN_WORDS):
         return
     # Texts that stand beside each other are one.
-    texts = list(takewhile(lambda it: it.kind == "text", place.tokens[place.index :]))
+    texts = list(takewhile(lambda it: it.kind == "text", islice(place.tokens, place.index, None)))
     written = " ".join(it.written for it in texts)
-    if CLOCK_WORD.fullmatch(fold("".join(it.meaning for it in texts)).strip()):
+    meant = fold("".join(it.meaning for it in texts)).strip()
+    if CLOCK_WORD.fullmatch(meant):
         yield f"found {written}, which Spark may read as the clock; allowed as text is `LIKE {written}`"
+    if before.is_word("timestamp", "timestamp_ltz") and TIME_ALONE.match(meant):
+        yield f"found {written}, which Spark reads as a time of today; allowed is one with its date"
 
 
 def _mark(place: Place) -> Iterator[str]:

@@ -140,10 +140,9 @@ def take_back(work: Work) -> None:
 
     What stands is of the lanes of all stages, in which a newer attempt writes: so it is asked after.
     """
-    small.put(
+    small.take_away(
         work.tables,
         "checks",
-        rows=[],
         where=_of_run(work),
         fence=work.run.fence("checks"),
         still_mine=lambda: still_mine(work.tables, work.run),

@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 
 from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.store import small
+from pipelines.store.fence import BY_SOURCE, Fence, lane_of
 from pipelines.store.history import versions
 from pipelines.store.ledger_rows import OPENING
 from pipelines.store.tables import Folder
@@ -141,6 +142,18 @@ def know_sources(store: Folder, names: Collection[str]) -> None:
 def known_sources(store: Folder) -> frozenset[str]:
     """The names of all sources for which something may have been written, under whatever spec."""
     return _sources(small.open_table(store, "attempts"))
+
+
+def shut_out(store: Folder, *, until: int) -> None:
+    """Let no attempt up to this number write for a source: one under another spec would take away the rows of
+    those that its spec does not have.
+    """
+    for source in sorted(known_sources(store)):
+        for table in BY_SOURCE:
+            if small.is_there(store, table):
+                # An attempt may put its rows in the place of its own, but not append twice.
+                number = until + 1 if table == "watermarks" else until
+                small.say_written(store, table, fence=Fence(lane=lane_of(table, source), attempt=number))
 
 
 def _sources(opened: DeltaTable) -> frozenset[str]:

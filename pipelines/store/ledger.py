@@ -20,7 +20,7 @@ from pipelines.intervals import Interval, to_us
 from pipelines.spec import sources_of
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt
-from pipelines.store.fence import BY_SOURCE, Fence, lane_of
+from pipelines.store.fence import Fence
 from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, Value, is_of_another_spec, unfinished
 from pipelines.store.opening import Opening
 from pipelines.store.tables import Folder
@@ -97,7 +97,7 @@ def open_run(
         attempts.void(store, kept=attempts.BEGUN_AND_NOTED, until=until)
     opening, of_another_spec, older = small.retried(commit, "runs")
     if of_another_spec:
-        _shut_out(store, until=older)
+        attempts.shut_out(store, until=older)
     # Those are over: of an older batch, or of this one before it was given up, unless it goes on.
     numbered, is_repeated = _numbered(store, opening, asked=asked, over=0 if opening.status else older)
     if of_another_spec:
@@ -106,18 +106,6 @@ def open_run(
     has_run = opening.before is not None or bool(opening.covered)
     is_first = not has_run and not is_repeated
     return Run(opening=opening, begun=numbered, is_first=is_first, fingerprint=fingerprint)
-
-
-def _shut_out(store: Folder, *, until: int) -> None:
-    """Let no attempt up to this number write for a source: one under another spec would take away the rows of
-    those that its spec does not have.
-    """
-    for source in sorted(attempts.known_sources(store)):
-        for table in BY_SOURCE:
-            if small.is_there(store, table):
-                # An attempt may put its rows in the place of its own, but not append twice.
-                number = until + 1 if table == "watermarks" else until
-                small.say_written(store, table, fence=Fence(lane=lane_of(table, source), attempt=number))
 
 
 def _numbered(store: Folder, opening: Opening, *, asked: Asked, over: int) -> tuple[Attempt, bool]:

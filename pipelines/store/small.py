@@ -170,22 +170,11 @@ def _empty(store: Folder, table: str, *, still_mine: Asks) -> None:
     retried(commit, table)
 
 
-def put(
-    store: Folder,
-    table: str,
-    *,
-    rows: Sequence[Values],
-    where: str,
-    fence: Fence,
-    still_mine: Asks = certainly,
-) -> None:
-    """Put rows in the place of those that match `where`, once per attempt; the rows have to match it too.
-    Unless `still_mine` raises.
-    """
+def put(store: Folder, table: str, *, rows: Sequence[Values], where: str, fence: Fence) -> None:
+    """Put rows in the place of those that match `where`, once per attempt; the rows have to match it too."""
 
     def commit() -> None:
         opened = open_table(store, table)
-        still_mine()
         written = opened.transaction_version(fence.lane)
         if written is not None and written > fence.attempt:
             raise WaitForTheBatch(
@@ -196,6 +185,18 @@ def put(
             )
         new = to_arrow(opened, rows)
         write_deltalake(opened, new, mode="overwrite", predicate=where, commit_properties=marked(fence))
+
+    retried(commit, table)
+
+
+def take_away(store: Folder, table: str, *, where: str, fence: Fence, still_mine: Asks) -> None:
+    """Take away the rows that match `where`, of whatever lane; unless `still_mine` raises."""
+
+    def commit() -> None:
+        opened = open_table(store, table)
+        still_mine()
+        none = to_arrow(opened, [])
+        write_deltalake(opened, none, mode="overwrite", predicate=where, commit_properties=marked(fence))
 
     retried(commit, table)
 

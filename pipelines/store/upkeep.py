@@ -100,7 +100,7 @@ class _AtWork(Exception):
     """A batch is unfinished. Its events may be as old as what goes, and only its own stages know yet."""
 
 
-def _refuse(folder: Folder, table: str, rows: Sequence[LedgerRow]) -> None:
+def _refuse(folder: Folder, table: str, *, rows: Sequence[LedgerRow]) -> None:
     """Raise where a batch has begun that may write what is about to go, or all has been emptied."""
     _refuse_emptied(folder, rows)
     if table in (*OF_FRAMES, *OF_SESSIONS) and unfinished(read_rows(folder)) is not None:
@@ -111,7 +111,7 @@ def _delete(folder: Folder, table: str, *, beyond: Beyond, rows: Sequence[Ledger
     """How many rows went."""
     opened = small.open_table(folder, table)
     # Asked between reading and writing: what is emptied after this lets the commit fail.
-    _refuse(folder, table, rows)
+    _refuse(folder, table, rows=rows)
     if not beyond.is_said():
         # Somebody gave a batch up, and the table is as it was before it said so: left to the next time.
         return 0
@@ -182,7 +182,7 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[Le
     old = _old_states(folder, table, kept_us=kept_us)
     if old is None or not are_any(folder, table, where=old):
         return None
-    say_gone(folder, kept_us, still_mine=lambda: _refuse(folder, table, rows))
+    say_gone(folder, kept_us, still_mine=lambda: _refuse(folder, table, rows=rows))
     return Beyond(old, is_said=lambda: is_said_gone(folder, kept_us))
 
 

@@ -101,7 +101,9 @@ def assigned(attribute: str, event: Column, *, by_arrival: bool = False) -> Colu
             return []
         event = row.asDict()
         after_us = event["event_us"] if by_arrival else None
-        return sorted({_checked(int(start), int(end), after_us) for start, end in function.assign(event)})
+        return sorted(
+            {_checked(int(start), int(end), after_us=after_us) for start, end in function.assign(event)}
+        )
 
     return assign(event)
 
@@ -173,7 +175,7 @@ def _beside(module: ModuleType) -> list[ModuleType]:
     return [it for it in others if Path(str(it.__file__)).resolve().parent == folder]
 
 
-def _checked(start_us: int, end_us: int, after_us: int | None) -> Interval:
+def _checked(start_us: int, end_us: int, *, after_us: int | None) -> Interval:
     if after_us is not None and end_us <= after_us:
         raise ValueError(
             f"a window function assigned [{start_us}, {end_us}) to an event that arrived at {after_us}; "

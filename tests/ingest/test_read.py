@@ -187,3 +187,12 @@ def test_who_writes_nanoseconds_is_told_how_to_write_microseconds(
     pq.write_table(pa.table({"at": pa.array([0], pa.timestamp("ns"))}), tmp_path / "data" / "a.parquet")
     with pytest.raises(CorrectTheSpec, match=r"in microseconds: write the file so \(pandas: `to_parquet"):
         read_rows(spark, source("data"), batch=THREE_DAYS, home=tmp_path)
+
+
+def test_a_file_that_several_globs_of_a_batch_meet_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for hour in (1, 10, 11):
+        pq.write_table(pa.table({"at": [hour]}), tmp_path / "data" / f"{hour}-a.parquet")
+    day = Interval(0, 86_400_000_000)
+    rows = read_rows(spark, source("data/{from:%-H}*.parquet"), batch=day, home=tmp_path)
+    assert sorted(row["at"] for row in rows.collect()) == [1, 10, 11]

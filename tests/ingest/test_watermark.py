@@ -266,3 +266,9 @@ def test_no_disorder_takes_a_watermark_before_the_first_instant() -> None:
     source = replace(SOURCE, max_disorder_us=10)
     after = advance([], [seen(EARLIEST_US + 9)], source=source, batch=BATCH)
     assert [one.watermark_us for one in after] == [EARLIEST_US]
+
+
+def test_an_event_of_the_last_instant_closes_not_everything() -> None:
+    (after,) = advance([], [seen(LATEST_US)], source=SOURCE, batch=BATCH)
+    assert after.watermark_us == LATEST_US - 1
+    assert arrival_watermark(9, event_us=after.watermark_us) == 9

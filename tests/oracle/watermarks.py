@@ -36,7 +36,8 @@ def standings_after(
     after = dict(before)
     for event in events:
         place = event.source, event.substream
-        own = event.event_us - source_named(pipeline, event.source).max_disorder
+        # The last instant is that of a batch that closes everything.
+        own = min(event.event_us - source_named(pipeline, event.source).max_disorder, LATEST - 1)
         known = after.get(place)
         after[place] = Standing(
             newest_event=event.event_us if known is None else max(known.newest_event, event.event_us),

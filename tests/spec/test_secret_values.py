@@ -46,6 +46,7 @@ def test_secrets_are_found_and_hidden(tmp_path: Path) -> None:
         "encryptionKey",
         "masterKey",
         "kafka.basic.auth.user.info",
+        "redis.auth",
     ],
 )
 def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str) -> None:
@@ -59,6 +60,10 @@ def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str
     [
         ("jdbc:postgresql://u:pa&s;s@db/orders", "jdbc:postgresql://u:***@db/orders"),
         ("jdbc:oracle:thin:scott/tiger@db:1521", "jdbc:oracle:thin:scott/***@db:1521"),
+        ("jdbc:oracle:thin:scott/ti@ger@//db:1521/x", "jdbc:oracle:thin:scott/***@//db:1521/x"),
+        ("mongodb://u:p@ss@db/orders", "mongodb://u:***@db/orders"),
+        ("jdbc:postgresql://db/x?user=u&password=P@ssw0rd", "jdbc:postgresql://db/x?user=u&password=***"),
+        ("jdbc:sqlsrver://db:1433;user=sa;password=P@ssw0rd", "jdbc:sqlsrver://db:1433;user=sa;password=***"),
         ("sc://spark:15002/;token=abc==", "sc://spark:15002/;token=***"),
         ("Endpoint=sb://bus;SharedAccessKey=Ab+C/d=", "Endpoint=sb://bus;SharedAccessKey=***"),
         ('required username="u" password="pa;ss";', 'required username="u" password=***;'),
@@ -74,6 +79,12 @@ def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str
 )
 def test_what_looks_like_a_secret_in_an_address_is_hidden_without_a_spec(address: str, hidden: str) -> None:
     assert hide(address, ()) == hidden
+
+
+def test_a_password_in_an_address_where_a_mapping_belongs_is_not_told(refused: Refused) -> None:
+    problems = refused(("key: [city]", "key: 'jdbc:postgresql://u:hunter2@h/db'"))
+    assert any("jdbc:postgresql://u:***@h/db" in it for it in problems), problems
+    assert not any("hunter2" in it for it in problems)
 
 
 def test_a_password_behind_a_forgotten_blank_is_not_told(refused: Refused) -> None:

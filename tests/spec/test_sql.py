@@ -213,3 +213,14 @@ def test_comments_and_blanks_are_no_tokens_and_text_is_one() -> None:
         ("text", "'d -- e'"),
         ("quoted", "`f g`"),
     ]
+
+
+@pytest.mark.parametrize("sql", ["timestamp '10:15'", "TIMESTAMP 'T9:00:00'", "timestamp_ltz '0' '9:00'"])
+def test_a_time_without_its_date_is_refused_where_spark_takes_todays(sql: str) -> None:
+    (problem,) = problems_of(sql)
+    assert "which Spark reads as a time of today; allowed is one with its date" in problem
+
+
+@pytest.mark.parametrize("sql", ["timestamp '2013-01-01 10:15'", "slot = '10:15'", "d LIKE '10:15'"])
+def test_a_time_with_its_date_and_a_text_that_is_none_are_allowed(sql: str) -> None:
+    assert list(problems_of(sql)) == []
