@@ -44,9 +44,8 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     pending = unfinished(rows)
     mine = chosen_before() or interval
     batch = batch_of(wishes, mine, following=lambda: ended(next_batch(rows, pipeline)))
-    earlier = context["ti"].get_previous_dagrun(state="running") if interval is not None else None
-    earlier_id = None if earlier is None else earlier.run_id
-    if has_to_wait(batch, pending, pipeline=pipeline, store=store, earlier=earlier_id):
+    earlier = earlier_at_work() if interval is not None else None
+    if has_to_wait(batch, pending, pipeline=pipeline, store=store, earlier=earlier):
         return PokeReturnValue(is_done=False)
     if wishes.batch is None and interval is None and pending is not None:
         # What was asked for it before still holds.
@@ -77,6 +76,20 @@ def has_to_wait(
     if found is not None:
         log.info("batch %s has to wait: %s", batch, found)
     return found is not None
+
+
+def earlier_at_work() -> str | None:
+    """The run before this one in the schedule, while its batch is not published; whatever a DAG of one's own
+    does after that nobody waits for.
+    """
+    task = get_current_context()["ti"]
+    earlier = task.get_previous_dagrun(state="running")
+    if earlier is None:
+        return None
+    publish = task.task_id.removesuffix("choose_batch") + "publish"
+    states = task.get_task_states(dag_id=task.dag_id, task_ids=[publish], run_ids=[earlier.run_id])
+    is_published = states.get(earlier.run_id, {}).get(publish) == "success"
+    return None if is_published else str(earlier.run_id)
 
 
 def chosen_before() -> Interval | None:
