@@ -36,8 +36,8 @@ def serving(
 ) -> Iterator[Services]:
     """Airflow with these DAGs of the folder, until it is left; `settings` are the Spark's.
 
-    A backfill is best made before there is a scheduler: with one, SQLite's lock can refuse it, and the
-    scheduler ends of it.
+    A backfill is best made while nothing else writes: SQLite's lock can refuse it at once where something
+    does, and the scheduler ends of it.
     """
     from pipelines.orchestration.stage_work import launch
 
@@ -62,8 +62,9 @@ def serving(
         services.environment["AIRFLOW_CONN_ALWAYS"] = json.dumps(always)
         services.start("api-server", "dag-processor")
         await_that(lambda: services.is_up(dags), UP_SECONDS)
+        services.end("dag-processor")
         before_scheduling(services)
-        services.start("scheduler")
+        services.start("dag-processor", "scheduler")
         yield services
     finally:
         services.stop()
