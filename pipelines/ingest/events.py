@@ -8,6 +8,7 @@ breaks. Rows of other batches are left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
@@ -16,7 +17,7 @@ from pyspark.sql import functions as F
 
 from pipelines.ingest.declared import UNREADABLE
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
-from pipelines.spec import Source
+from pipelines.spec import Source, span_of
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
 
 EVENT_US = "_event_us"
@@ -42,7 +43,7 @@ def to_events(rows: DataFrame, source: Source, *, batch: Interval) -> DataFrame:
         *columns,
         event_us.alias("_raw_event_us"),
         _in_range(event_us).alias(EVENT_US),
-        F.coalesce(_in_range(arrival_us), _in_range(event_us)).alias(ARRIVAL_US),
+        _arrival(selected, source, said=[arrival_us, event_us], batch=batch).alias(ARRIVAL_US),
         substream.alias(SUBSTREAM),
     )
     mine = F.col(ARRIVAL_US).isNull() | (
@@ -52,6 +53,20 @@ def to_events(rows: DataFrame, source: Source, *, batch: Interval) -> DataFrame:
     broken = F.array_compact(F.array(*[F.when(breaks, F.lit(rule)) for rule, breaks in rules.items()]))
     is_broken = reduce(or_, rules.values())
     return timed.where(mine).withColumns({BROKEN: broken, IS_BROKEN: is_broken}).drop("_raw_event_us")
+
+
+def _arrival(rows: DataFrame, source: Source, *, said: Sequence[Column], batch: Interval) -> Column:
+    """When a row arrived, in microseconds: the first of what it says that can be written.
+
+    What an unreadable row says may be another value's part. Where that is of a date that its file is not of,
+    no batch would read the row: it says nothing then.
+    """
+    arrival_us = F.coalesce(*[_in_range(it) for it in said])
+    span = None if source.path is None else span_of(source.path, batch)
+    if span is None or UNREADABLE not in rows.columns:
+        return arrival_us
+    is_of_file = (arrival_us >= F.lit(span.start_us)) & (arrival_us < F.lit(span.end_us))
+    return F.when(F.col(UNREADABLE).isNull() | is_of_file, arrival_us)
 
 
 def select_columns(rows: DataFrame, source: Source) -> DataFrame:

@@ -43,7 +43,15 @@ from pipelines.spec.model import (
 )
 from pipelines.spec.modules import find_modules_beside
 from pipelines.spec.parse import load, understood
-from pipelines.spec.paths import expand_paths, glob_of, is_uri, refuse_too_many_paths, shares_files, store_at
+from pipelines.spec.paths import (
+    expand_paths,
+    glob_of,
+    is_uri,
+    refuse_too_many_paths,
+    shares_files,
+    span_of,
+    store_at,
+)
 from pipelines.spec.secret_values import hide, secrets_in, secrets_of
 
 __all__ = [
@@ -88,6 +96,7 @@ __all__ = [
     "shares_files",
     "show_duration",
     "sources_of",
+    "span_of",
     "state_fingerprint",
     "store_at",
     "understood",

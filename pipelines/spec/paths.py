@@ -28,6 +28,8 @@ STEPS_US = {
     **dict.fromkeys(("S", "T"), SECOND),
 }
 """What can be written of an instant, and how often it changes. Digits only: names have a language."""
+DATES = ({"F"}, {"Y", "m", "d"}, {"Y", "j"}, {"G", "V", "u"})
+"""What tells a date from all others."""
 CYCLES_US = {**dict.fromkeys(("H", "R", "T"), DAY), "M": HOUR, "S": MINUTE}
 """What is written of the time of day, and after how long it begins anew."""
 
@@ -96,6 +98,18 @@ def shares_files(path: str | None, batch: Interval, *, batches: Collection[Inter
         return bool(batches)
     mine = _paths(path, batch)
     return any(not mine.isdisjoint(_paths(path, other)) for other in batches)
+
+
+def span_of(path: str, batch: Interval) -> Interval | None:
+    """What the files of a batch are of, where their path tells the date of each: the batch, grown to whole
+    steps of the path. `None` where it does not.
+    """
+    places = list(PLACEHOLDER.finditer(path))
+    names = {name.removeprefix("-") for it in places for name in DIRECTIVE.findall(it[2] or "")} - {"%"}
+    if any(it[1] == "to" for it in places) or not any(names >= date for date in DATES):
+        return None
+    step_us = min(STEPS_US[name] for name in names)
+    return Interval(floor_to(batch.start_us, step_us), -floor_to(-batch.end_us, step_us))
 
 
 def _paths(path: str, batch: Interval) -> frozenset[str]:

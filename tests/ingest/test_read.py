@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,8 +13,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.errors import CorrectTheSpec
+from pipelines.ingest.events import ARRIVAL_US, IS_BROKEN, to_events
 from pipelines.ingest.read import any_path, is_there, local_bytes, read_rows, schema_of
-from pipelines.intervals import Interval
+from pipelines.intervals import Interval, to_us
 from pipelines.spec import Source
 
 DAILY = "data/day={from:%Y-%m-%d}"
@@ -196,3 +198,24 @@ def test_a_file_that_several_globs_of_a_batch_meet_is_read_once(spark: SparkSess
     day = Interval(0, 86_400_000_000)
     rows = read_rows(spark, source("data/{from:%-H}*.parquet"), batch=day, home=tmp_path)
     assert sorted(row["at"] for row in rows.collect()) == [1, 10, 11]
+
+
+def test_a_row_that_is_cut_off_stays_with_its_file_whatever_date_is_left_of_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    rows = [
+        "NYC,2013-01-15 10:00:00,1",
+        "NYC,2013-01-14 10:00:00,2",
+        "NYC,2013-01-15 11:00:00,oops",
+        "NYC,2013-01-1",
+    ]
+    (tmp_path / "data" / "2013-01-15.csv").write_text("\n".join(rows))
+    daily = replace(
+        source("data/{from:%F}.csv"), format="csv", schema="city STRING, at TIMESTAMP, fare DOUBLE"
+    )
+    day = Interval(*(to_us(datetime(2013, 1, number, tzinfo=UTC)) for number in (15, 16)))
+    events = to_events(read_rows(spark, daily, batch=day, home=tmp_path), daily, batch=day)
+    found = [(row[ARRIVAL_US] is None, row[IS_BROKEN]) for row in events.collect()]
+    # The second is of another batch, though none reads it; of the last two one tells its time, and one none.
+    assert sorted(found) == [(False, False), (False, True), (True, True)]

@@ -10,7 +10,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
-from pipelines.spec import expand_paths, parse_instant, store_at
+from pipelines.spec import expand_paths, parse_instant, span_of, store_at
 from pipelines.spec.paths import path_problems
 
 
@@ -129,3 +129,20 @@ def test_a_file_is_no_store(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("rows")
     with pytest.raises(CorrectTheCall, match=f"{tmp_path}/file is a file; allowed is a folder, new or old"):
         store_at(f"file{below}", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "start", "end"),
+    [
+        ("{from:%Y-%m-%d}.csv", "2013-01-15", "2013-01-17"),
+        ("{from:%F}/{from:%-H}.csv", "2013-01-15T05:00:00", "2013-01-16T04:00:00"),
+        ("{from:%G}/{from:%V}-{from:%u}", "2013-01-15", "2013-01-17"),
+    ],
+)
+def test_a_path_with_a_date_tells_what_its_files_are_of(path: str, start: str, end: str) -> None:
+    assert span_of(path, batch("2013-01-15T05:30:00", "2013-01-16T03:10:00")) == batch(start, end)
+
+
+@pytest.mark.parametrize("path", ["rows.csv", "{from:%H}.csv", "{from:%Y-%m}.csv", "{from:%F}-{to:%F}.csv"])
+def test_a_path_without_a_whole_date_tells_nothing_of_its_files(path: str) -> None:
+    assert span_of(path, batch("2013-01-15", "2013-01-16")) is None

@@ -36,8 +36,7 @@ def serving(
 ) -> Iterator[Services]:
     """Airflow with these DAGs of the folder, until it is left; `settings` are the Spark's.
 
-    A backfill is best made while nothing else writes: SQLite's lock can refuse it at once where something
-    does, and the scheduler ends of it.
+    A backfill is made while nothing else writes: SQLite's lock may refuse it, and end the scheduler, else.
     """
     from pipelines.orchestration.stage_work import launch
 
