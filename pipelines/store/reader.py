@@ -151,8 +151,9 @@ def ledger_changed(store: str, pipeline_name: str) -> datetime | None:
         runs = DeltaTable(table_path(store, pipeline_name, table="runs"))
     except TableNotFoundError:
         return None
-    (last,) = runs.history(limit=1)
-    return datetime.fromtimestamp(last["timestamp"] / 1000, UTC)
+    # Of a table that is written meanwhile more commits are told.
+    last_ms = max(commit["timestamp"] for commit in runs.history(limit=1))
+    return datetime.fromtimestamp(last_ms / 1000, UTC)
 
 
 def count_rows(store: str, pipeline_name: str, *, table: str, where: str | None = None) -> int:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from pipelines.errors import ChooseAnotherBatch, WaitForTheBatch
 from pipelines.spec import Retention
 from pipelines.stages import Request, abandoning, running
 from pipelines.stages.running import _done_in_turn
-from pipelines.store import attempts, small
+from pipelines.store import attempts, reader, small
 from pipelines.store.attempts import Attempt, What, first_of
 from pipelines.store.history import versions
 from pipelines.store.ledger import Asked, Run, forget, mark
@@ -193,3 +196,17 @@ def test_what_upkeep_has_let_go_since_somebody_looked_is_not_restated(
     with pytest.raises(ChooseAnotherBatch, match="older than what `retention` keeps"):
         running.open_batch(Place(rides), Request(batch=FIRST))  # type: ignore[arg-type]  # enough here
     assert rides.stands()[1] == [(FIRST, "published"), (SECOND, "published")]
+
+
+def test_when_the_ledger_changed_is_told_also_while_others_write_it(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(path: str) -> DeltaTable:
+        found = DeltaTable(path)
+        rides.begin(SECOND)
+        return found
+
+    monkeypatch.setattr(reader, "DeltaTable", opened)
+    before = datetime.now(UTC) - timedelta(minutes=1)
+    changed = reader.ledger_changed(str(Path(rides.store.root).parent), "rides")
+    assert changed is not None and changed > before
