@@ -48,8 +48,8 @@ dag.get_task("choose_batch").max_wait = timedelta(seconds=10)
 #  b           n
 #  c                               100, on the third, and 7 that arrive on the seventh: late, forwards
 LAST, BACKWARDS_LAST = 31, 10
-AGAIN, CHANGED, CLEARED = range(11, 21), 15, 18
-"""The days that are filled in again; of them one whose file changed, and one of which tasks are cleared."""
+AGAIN, CHANGED = range(11, 21), 15
+"""The days that are filled in again; of them one whose file changed."""
 MONTH_SECONDS = 1200
 CLOCKS = ("started_at", "finished_at", "stage_seconds")
 SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
@@ -201,7 +201,7 @@ def test_days_again_and_backwards_restate_only_what_the_file_of_one_day_changes(
     panes, rows = stored(airflow, "panes", pipeline="forwards"), ledger(airflow, "forwards")
     before = values(airflow, "forwards")
     write_day(airflow.folder, CHANGED, more=1000)
-    fill_in_again(airflow, while_at_work=lambda: clear_when_done_again(airflow, month[CLEARED - 1]))
+    fill_in_again(airflow, while_at_work=lambda: clear_the_first_done_again(airflow, month))
 
     added = [it for it in stored(airflow, "panes", pipeline="forwards") if it not in panes]
     assert len(stored(airflow, "panes", pipeline="forwards")) == len(panes) + len(added)
@@ -223,31 +223,34 @@ def test_days_again_and_backwards_restate_only_what_the_file_of_one_day_changes(
     assert [row for row in rows if row not in ledger(airflow, "forwards")] == []
 
 
-def fill_in_again(airflow: Services, *, while_at_work: Callable[[], None]) -> None:
-    """Backfill days once more, from the last of them, two at once."""
+def fill_in_again(airflow: Services, *, while_at_work: Callable[[], int]) -> None:
+    """Backfill days once more, from the last of them, two at once; meanwhile one has its tasks cleared."""
     options = ("--run-backwards", "--max-active-runs", "2", "--reprocess-behavior", "completed")
     create_without_scheduler(airflow, "forwards", dates(min(AGAIN), max(AGAIN)), *options)
-    while_at_work()
+    cleared = while_at_work()
     again = [1 + (number in AGAIN) for number in range(1, LAST + 1)]
     # Whoever clears a task has its setups run again.
-    cleared = [often + (number == CLEARED) for number, often in enumerate(again, start=1)]
-    await_that(lambda: tries(airflow, "forwards", task="choose_batch") == cleared, MONTH_SECONDS)
+    with_cleared = [often + (number == cleared) for number, often in enumerate(again, start=1)]
+    await_that(lambda: tries(airflow, "forwards", task="choose_batch") == with_cleared, MONTH_SECONDS)
     runs_done(airflow, "forwards", count=LAST)
     assert tries(airflow, "forwards", task="combine") == again
-    assert tries(airflow, "forwards", task="finalise") == cleared
+    assert tries(airflow, "forwards", task="finalise") == with_cleared
 
 
-def clear_when_done_again(airflow: Services, run: Row) -> None:
-    """Clear tasks of a run that the backfill has done again, while it is at work on older ones."""
-    name = str(run["dag_run_id"])
+def clear_the_first_done_again(airflow: Services, month: list[Row]) -> int:
+    """Clear tasks of the run that the backfill has done again first, while older ones wait: its day."""
+    path = "dags/forwards/dagRuns/~/taskInstances?task_id=publish&order_by=logical_date"
 
-    def is_done_again() -> bool:
-        task = airflow.tasks("forwards", name)["publish"]
-        return (task["state"], task["try_number"]) == ("success", 2)
+    def done_again() -> list[int]:
+        tasks = enumerate(airflow.ask("GET", path)["task_instances"], start=1)
+        return [number for number, it in tasks if (it["state"], it["try_number"]) == ("success", 2)]
 
-    await_that(is_done_again, MONTH_SECONDS)
-    insist(lambda: airflow.clear("forwards", name, "finalise", "publish"))
+    await_that(lambda: done_again() != [], MONTH_SECONDS)
+    cleared = max(done_again())
+    run = str(month[cleared - 1]["dag_run_id"])
+    insist(lambda: airflow.clear("forwards", run, "finalise", "publish"))
     assert "queued" in {it["state"] for it in backfilled(airflow, "forwards")}
+    return cleared
 
 
 def test_upkeep_puts_the_files_of_every_pipeline_together_and_changes_no_row(
