@@ -82,14 +82,24 @@ def earlier_at_work() -> str | None:
     """The run before this one in the schedule, while its batch is not published; whatever a DAG of one's own
     does after that nobody waits for.
     """
-    task = get_current_context()["ti"]
-    earlier = task.get_previous_dagrun(state="running")
-    if earlier is None:
+    earlier = get_current_context()["ti"].get_previous_dagrun(state="running")
+    if earlier is None or state_in(earlier.run_id, beside("publish")) == "success":
         return None
-    publish = task.task_id.removesuffix("choose_batch") + "publish"
-    states = task.get_task_states(dag_id=task.dag_id, task_ids=[publish], run_ids=[earlier.run_id])
-    is_published = states.get(earlier.run_id, {}).get(publish) == "success"
-    return None if is_published else str(earlier.run_id)
+    return str(earlier.run_id)
+
+
+def state_in(run_id: str, task_id: str) -> str | None:
+    """How a task of this DAG stands in one of its runs, nothing where it has not begun."""
+    task = get_current_context()["ti"]
+    states = task.get_task_states(dag_id=task.dag_id, task_ids=[task_id], run_ids=[run_id])
+    found = states.get(run_id, {}).get(task_id)
+    return None if found is None else str(found)
+
+
+def beside(task: str) -> str:
+    """The whole name of another task of the batch, in the group of this one if there is one."""
+    group, dot, _ = get_current_context()["ti"].task_id.rpartition(".")
+    return f"{group}{dot}{task}"
 
 
 def chosen_before() -> Interval | None:
@@ -99,8 +109,7 @@ def chosen_before() -> Interval | None:
     keeps in its state it finds again, unless the site lets that go.
     """
     context = get_current_context()
-    task = context["ti"]
-    opened = task.xcom_pull(task_ids=task.task_id.removesuffix("choose_batch") + "open_batch")
+    opened = context["ti"].xcom_pull(task_ids=beside("open_batch"))
     told = opened or context["task_state_store"].get(CHOSEN)
     return None if told is None else batch_in(told)
 

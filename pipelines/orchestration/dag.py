@@ -96,7 +96,8 @@ def describe(pipeline: Pipeline) -> str:
         f"{', '.join(f'`{it.name}`' for it in pipeline.sources)}.",
         "One run is one batch: the events that *arrived* in an interval, "
         f"{show_duration(pipeline.batch_us)} long unless you say. A run triggered without params takes "
-        "the next batch after the newest, or the newest again if it has failed.",
+        "the next batch after the newest, or the newest again if it has failed; with the start of a batch as "
+        "its logical date it takes that one.",
         f"The spec is `{pipeline.path.name}`.",
     ]
     return "\n\n".join(lines)

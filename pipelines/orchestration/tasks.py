@@ -110,10 +110,8 @@ class BatchTasks:
         if embedded.stop_server(_folder()):
             log.info("the embedded Spark has ended")
         _refuse_unopened(opened)
-        task = get_current_context()["ti"]
-        publish = task.task_id.removesuffix("close_spark") + "publish"
-        states = task.get_task_states(dag_id=task.dag_id, task_ids=[publish], run_ids=[task.run_id])
-        state = states.get(task.run_id, {}).get(publish)
+        publish = choosing.beside("publish")
+        state = choosing.state_in(get_current_context()["ti"].run_id, publish)
         self._leave(opened)
         if state == "success" and self._is_unpublished(opened):
             raise AirflowFailException(
