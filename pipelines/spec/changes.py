@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pipelines.spec.durations import show_duration
 
 CORE, IDS, READ, PANES, LATE, GRID, OWN = "#core", "#ids.", "#read.", "#panes.", "#late.", "@", "own"
+SUBSTREAM = "#substream."
 LATENESS = "#lateness"
 OF_ALL_PANES = "#panes"
 """Told of all windows at once in older fingerprints."""
@@ -48,6 +49,18 @@ def sources_of(fingerprint: str) -> frozenset[str]:
     return frozenset(name.removeprefix(READ).split(".")[0] for name in told)
 
 
+def known_as(source: str, *, before: str, after: str) -> str | None:
+    """The name under which a source's substreams were known by the one state fingerprint; `None` where they
+    were told apart otherwise. It has another name where it alone is new and one alone is gone.
+    """
+    was, now = sources_of(before), sources_of(after)
+    gone = was - now
+    name = next(iter(gone)) if now - was == {source} and len(gone) == 1 else source
+    told, told_now = _parsed(before).get(f"{SUBSTREAM}{name}"), _parsed(after).get(f"{SUBSTREAM}{source}")
+    # Older fingerprints tell nothing of it.
+    return name if told in (None, told_now) else None
+
+
 def latenesses_of(fingerprint: str) -> dict[str, int]:
     """How late events may be, in microseconds, of the windows whose late news may wait."""
     told = _parsed(fingerprint).items()
@@ -64,8 +77,9 @@ def have_other_triggers(before: str, after: str) -> bool:
 
 
 def without_reading(fingerprint: str) -> str:
-    """A state fingerprint without what it tells of how rows are read, and judged."""
-    return ";".join(entry for entry in fingerprint.split(";") if not entry.startswith((READ, LATENESS)))
+    """A state fingerprint without what it tells of how rows are read, told apart and judged."""
+    told = (READ, SUBSTREAM, LATENESS)
+    return ";".join(entry for entry in fingerprint.split(";") if not entry.startswith(told))
 
 
 def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> Changes:
@@ -113,6 +127,10 @@ def _read_otherwise(was: dict[str, str], now: dict[str, str]) -> Iterator[tuple[
         if name.startswith(READ) and was[name] != now[name]:
             source, what = name.removeprefix(READ).split(".")
             yield source, what
+    known = {name.removeprefix(READ).split(".")[0] for name in was if name.startswith(READ)}
+    for name in sorted(now.keys() - was.keys()):
+        if name.startswith(IDS) and name.removeprefix(IDS) in known:
+            yield name.removeprefix(IDS), "event_id"
 
 
 def _windows(entries: dict[str, str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from pipelines.spec.changes import LATE, LATENESS, PANES
+from pipelines.spec.changes import IDS, LATE, LATENESS, PANES, READ, SUBSTREAM
 from pipelines.spec.check import frame_us
 from pipelines.spec.model import Cumulate, EachBatch, Pipeline, Sliding, Source, Window
 
@@ -18,9 +18,9 @@ def state_fingerprint(pipeline: Pipeline) -> str:
 
     Where data lies, what is expected of it and when it runs may change without changing this; triggers and
     modes are told, for news may wait under the old ones, and how late events may be, which a batch keeps to
-    from its first stage to its last; and the SQL that rows are read by, so that somebody can be told when it
-    changed. It is told in parts, so
-    that `changes_between` can say what changed: `#core=…;@grid=length;window=grid.shape`.
+    from its first stage to its last; and the SQL that rows are read by and substreams told apart by, for
+    somebody is told when it changed, and what older batches knew of other substreams counts no more. It is
+    told in parts, so that `changes_between` can say what changed: `#core=…;@grid=length;window=grid.shape`.
     """
     aggregates = sorted(repr(aggregate) for aggregate in pipeline.aggregates)
     lengths = {"aligned": frame_us(pipeline), "arrival": frame_us(pipeline, time="arrival")}
@@ -34,9 +34,10 @@ def state_fingerprint(pipeline: Pipeline) -> str:
             for it in pipeline.windows
             if it.panes.late != EachBatch()
         },
-        **{f"#ids.{name}": of for name, of in ids.items()},
+        **{f"{IDS}{name}": of for name, of in ids.items()},
+        **{f"{SUBSTREAM}{it.name}": _hash(repr(it.substream)) for it in pipeline.sources},
         **{
-            f"#read.{source.name}.{what}": _hash(repr(getattr(source, what)))
+            f"{READ}{source.name}.{what}": _hash(repr(getattr(source, what)))
             for source in map(_in_order, pipeline.sources)
             for what in READ_BY
         },

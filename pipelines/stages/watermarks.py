@@ -14,7 +14,7 @@ from pipelines.ingest.watermark import (
     watermark_after,
 )
 from pipelines.intervals import LATEST_US, Interval, from_us, largest, show_instant
-from pipelines.spec import Source
+from pipelines.spec import Source, known_as, state_fingerprint
 from pipelines.stages.keeping import whose
 from pipelines.stages.site import Work
 from pipelines.store import small
@@ -30,9 +30,11 @@ MOVED = "moved"
 
 def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
     """Bring the source's substreams from where they stood before the batch to where they are after it."""
-    before = [one for batch in work.run.opening.known_by for one in _progress(work, source, batch=batch)]
+    before = _known(work, source)
     after = advance(before, seen, source=source, batch=work.batch)
-    if work.run.opening.before is not None and set(after) != set(_progress(work, source, batch=work.batch)):
+    if work.run.opening.before is not None and set(after) != set(
+        _progress(work, source.name, batch=work.batch)
+    ):
         # An older batch was restated since. Said before the write, as of partials that differ.
         note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={MOVED: 1}))
     rows: list[Row] = [
@@ -54,7 +56,7 @@ def write_watermark(work: Work) -> None:
 
     Never below its floor, never above its ceiling.
     """
-    of_sources = {source.name: _progress(work, source, batch=work.batch) for source in work.pipeline.sources}
+    of_sources = {it.name: _progress(work, it.name, batch=work.batch) for it in work.pipeline.sources}
     first_us = work.run.opening.first_start_us
     standings: list[Standing] = [
         standing(source, of_sources[source.name], first_batch_start_us=first_us, batch=work.batch)
@@ -99,7 +101,20 @@ def watermark_of(work: Work) -> int | None:
     return max((int(str(row["watermark"])) for row in rows if row["watermark"] is not None), default=None)
 
 
-def _progress(work: Work, source: Source, *, batch: Interval) -> list[Progress]:
+def _known(work: Work, source: Source) -> list[Progress]:
+    """Where the source's substreams stood before the batch, also where it had another name. Those that
+    another `substream` told apart do not go on: nobody would ever hear of them again.
+    """
+    now = state_fingerprint(work.pipeline)
+    found: list[Progress] = []
+    for row in work.run.opening.known_by:
+        name = known_as(source.name, before=row.spec_fingerprint, after=now)
+        if name is not None:
+            found += _progress(work, name, batch=row.batch)
+    return found
+
+
+def _progress(work: Work, source: str, *, batch: Interval) -> list[Progress]:
     return [
         Progress(
             substream=None if row["substream"] is None else str(row["substream"]),
@@ -108,7 +123,7 @@ def _progress(work: Work, source: Source, *, batch: Interval) -> list[Progress]:
             watermark_us=int(str(row["watermark"])),
             is_idle=bool(row["is_idle"]),
         )
-        for row in _rows(work, batch=batch, source=source.name)
+        for row in _rows(work, batch=batch, source=source)
     ]
 
 

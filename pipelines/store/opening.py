@@ -22,10 +22,10 @@ class Opening:
     `status` is that of its unfinished row, if an earlier attempt left one. `judged_by_us` is the
     watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. The
     watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `covered`
-    are older batches that this one replaces, `known_by` the batch before it and those still older that ran
-    after that one did: the substreams that they have seen are known. `before` is the ledger's row of the same
-    batch when it last ran, `newest_end_us` is where the newest batch that has run ends, `in_turn_end_us`
-    where the newest ends that ran in its turn and not as a restatement: up to there all timers have been
+    are older batches that this one replaces, `known_by` the rows of the batch before it and of those still
+    older that ran after that one did: the substreams that they have seen are known. `before` is the ledger's
+    row of the same batch when it last ran, `newest_end_us` is where the newest batch that has run ends,
+    `in_turn_end_us` where the newest ends that ran in its turn and not as a restatement: up to there all timers have been
     looked at. `run_since` is what of the time before no batch had when this one first ran: it knows
     nothing of the ids that arrived then. `changes` are those of the spec since.
     """
@@ -40,7 +40,7 @@ class Opening:
     floor_us: int | None
     ceiling_us: int | None
     has_next: bool
-    known_by: tuple[Interval, ...]
+    known_by: tuple[LedgerRow, ...]
     first_start_us: int
     covered: tuple[Interval, ...]
     before: LedgerRow | None
@@ -103,12 +103,13 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     )
 
 
-def _known_by(before: Sequence[LedgerRow], previous: LedgerRow | None) -> tuple[Interval, ...]:
+def _known_by(before: Sequence[LedgerRow], previous: LedgerRow | None) -> tuple[LedgerRow, ...]:
     if previous is None:
         return ()
     since_us = previous.started_at_us or 0
-    later = {row.batch for row in before if (row.started_at_us or 0) > since_us}
-    return (previous.batch, *sorted(later - {previous.batch}))
+    # Of several revisions of a batch the newest is the last in the ledger's order.
+    later = {row.batch: row for row in sorted(before, key=_order) if (row.started_at_us or 0) > since_us}
+    return (previous, *[later[batch] for batch in sorted(later.keys() - {previous.batch})])
 
 
 def _run_since(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.spec import changes_between, state_fingerprint, windows_of, without_reading
+from pipelines.spec import changes_between, known_as, state_fingerprint, windows_of, without_reading
 from tests.spec.conftest import Read
 
 HALF_HOUR, HOUR = 1_800_000_000, 3_600_000_000
@@ -102,6 +102,8 @@ def test_new_triggers_are_told_for_news_may_wait_under_the_old_ones(read: Read) 
 @pytest.mark.parametrize(
     ("new", "what"),
     [
+        # What came before is remembered by none of its ids.
+        ("event_time: at, event_id: {of: [ride]}", "event_id"),
         ("event_time: at, where: 'fare > 0'", "where"),
         ("event_time: started", "event_time"),
         ("event_time: at, arrival_time: came", "arrival_time"),
@@ -112,7 +114,33 @@ def test_that_rows_are_read_otherwise_is_told_and_needs_nothing_anew(new: str, w
     before, after = state_fingerprint(read()), state_fingerprint(read(("event_time: at", new)))
     found = changes_between(before, after)
     assert (found.problems, found.read_otherwise) == ((), (("main", what),))
-    assert without_reading(before) == without_reading(after) != after
+    assert (without_reading(before) == without_reading(after)) is (what != "event_id")
+    assert without_reading(after) != after
     # Nobody knows how rows were read for a store that is older than this, or by a source that is new.
     assert changes_between(without_reading(before), after).read_otherwise == ()
     assert changes_between(without_reading(before), after).problems == ()
+
+
+def test_substreams_are_known_under_the_name_that_their_source_had_unless_others_are_told_apart(
+    read: Read,
+) -> None:
+    at, key = "event_time: at", "key: [city]"
+    named = {
+        names: state_fingerprint(
+            read((key, f"sources: {{{', '.join(f'{it}: {{}}' for it in names)}}}\n{key}"))
+        )
+        for names in (("rides",), ("rides", "trips"), ("trips", "walks"))
+    }
+    main = state_fingerprint(read())
+    assert known_as("main", before=main, after=main) == "main"
+    assert known_as("rides", before=main, after=named["rides",]) == "main"
+    # Which of two it has become nobody can tell.
+    assert known_as("rides", before=main, after=named["rides", "trips"]) == "rides"
+    assert known_as("walks", before=named["rides", "trips"], after=named["trips", "walks"]) == "rides"
+    assert known_as("trips", before=named["rides", "trips"], after=named["trips", "walks"]) == "trips"
+    by_city = state_fingerprint(read((at, f"{at}, substream: city")))
+    assert (
+        known_as("main", before=main, after=by_city) is known_as("main", before=by_city, after=main) is None
+    )
+    assert without_reading(main) == without_reading(by_city)
+    assert known_as("main", before=without_reading(main), after=by_city) == "main"

@@ -51,16 +51,16 @@ def test_the_first_batch_of_all_knows_no_past() -> None:
 
 def test_the_next_batch_is_judged_by_the_one_before() -> None:
     found = opening([row(0), row(1)], batch(2))
-    assert (found.judged_by_us, found.in_force_us, found.known_by) == (13, 13, (batch(1),))
+    assert (found.judged_by_us, found.in_force_us, found.known_by) == (13, 13, (row(1),))
     assert (found.restated, found.first_start_us) == (False, 0)
 
 
 def test_what_older_batches_have_seen_counts_where_they_ran_after_the_one_before() -> None:
     again = replace(row(0, revision=1), started_at_us=9)
     found = opening([row(0), row(1), row(2), again], batch(3))
-    assert found.known_by == (batch(2), batch(0))
+    assert found.known_by == (row(2), again)
     since = replace(row(2, revision=1), started_at_us=10)
-    assert opening([row(0), row(1), row(2), again, since], batch(3)).known_by == (batch(2),)
+    assert opening([row(0), row(1), row(2), again, since], batch(3)).known_by == (since,)
 
 
 def test_timers_were_looked_at_by_the_newest_batch_that_ran_in_its_turn() -> None:

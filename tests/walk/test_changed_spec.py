@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from deltalake import DeltaTable
@@ -248,3 +249,33 @@ def test_changed_modes_and_latenesses_hold_from_the_next_batch_on_and_a_window_t
     }
     missed = {(it["window"], it["batch_start"].day) for it in rows(place, "late_events")}
     assert {it for it in missed if it[0] != "rolling"} == {("opens", 2), *[("shuts", at) for at in (3, 4, 5)]}
+
+
+def watermarks(there: Place) -> dict[str | None, list[tuple[str | None, int]]]:
+    """By source the substreams of the newest batch, each with the hour of its watermark on the second day."""
+    newest = max(it["batch_start"] for it in rows(there, "watermarks"))
+    found: dict[str | None, list[tuple[str | None, int]]] = {}
+    for it in rows(there, "watermarks"):
+        if it["batch_start"] == newest:
+            hours = (it["watermark"] - day(2)) // timedelta(hours=1)
+            found.setdefault(it["source"], []).append((it["substream"], hours))
+    return {source: sorted(told, key=str) for source, told in found.items()}
+
+
+@pytest.mark.slow
+def test_substreams_that_are_told_apart_otherwise_do_not_hold_the_watermark_back_and_a_source_may_be_renamed(
+    place: Place, spark: SparkSession
+):
+    by_city = ("event_time: at", "event_time: at\n  substream: city")
+    place.write_rides([*RIDES[:2], ("Bern", 1.0, day(2, 5), day(2, 6)), ("Chur", 1.0, day(2, 4), day(2, 6))])
+    assert place.sash("run", *FIRST).code == 0
+    place.write_spec(by_city)
+    for _ in range(2):
+        # The second time it is the same batch again, with the older one's substream still known before it.
+        assert place.sash("run", *SECOND).code == 0
+        assert watermarks(place) == {"main": [("Bern", 5), ("Chur", 4)], None: [(None, 4)]}
+    assert len(rows(place, "runs")) == 2
+    place.write_rides([("Bern", 1.0, day(3, 1), day(3, 2))])
+    place.write_spec(by_city, ("key: [city]", "sources: {taxis: {}}\nkey: [city]"))
+    assert place.sash("run").code == 0
+    assert watermarks(place) == {"taxis": [("Bern", 25), ("Chur", 4)], None: [(None, 4)]}
