@@ -16,6 +16,7 @@ from pipelines.spec import parse_instant
 
 Details = dict[str, object]
 BOUNDS = ("min_value", "max_value")
+SET = "value_set"
 
 POSITION = "position"
 SEVERITY = {"stop": "critical", "warn": "warning", "quarantine": "info"}
@@ -24,7 +25,7 @@ SEVERITY = {"stop": "critical", "warn": "warning", "quarantine": "info"}
 
 def configurations(expectations: Sequence[Expectation], schema: StructType | None = None) -> list[Details]:
     """The expectations as Great Expectations reads them, each with its place in `meta`; with the `schema` of
-    the rows, bounds of instants are as PySpark gives them.
+    the rows, bounds and sets of instants are as PySpark gives them.
     """
     kinds = {field.name: field.dataType for field in schema or ()}
     return [
@@ -36,6 +37,9 @@ def configurations(expectations: Sequence[Expectation], schema: StructType | Non
 def _configuration(expectation: Expectation, position: int, *, kind: DataType | None) -> Details:
     given = {name: thaw(value) for name, value in expectation.arguments if value is not None}
     given |= {name: _bound(given[name], kind) for name in BOUNDS if name in given}
+    items = given.get(SET)
+    if isinstance(items, list):
+        given[SET] = [_bound(item, kind) if isinstance(item, date) else item for item in items]
     remarks = {name: given.pop(name) for name in REMARKS if name in given}
     meta = remarks.get("meta")
     return {

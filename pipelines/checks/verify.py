@@ -11,13 +11,14 @@ from difflib import get_close_matches
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, StringType
+from pyspark.sql.types import BooleanType, DataType, StringType
 
-from pipelines.checks.expectation import Expectation
+from pipelines.checks.expectation import Expectation, show
 from pipelines.checks.predicates import compile_rule
 from pipelines.spec.sql import taken_for_functions
 
 BETWEEN = "expect_column_values_to_be_between"
+IN_SETS = ("expect_column_values_to_be_in_set", "expect_column_values_to_not_be_in_set")
 MAY_BE_MISSING = "expect_column_to_exist"
 
 
@@ -67,6 +68,23 @@ def _problems(candidates: DataFrame, expectation: Expectation) -> Iterator[str]:
             f"{where}: column `{expectation.columns[0]}` is {value.simpleString().upper()}; allowed are "
             "numbers and times: cast it in `select`"
         )
+    if expectation.name in IN_SETS:
+        yield from (f"{where}: {problem}" for problem in _of_other_kinds(expectation, value))
+
+
+def _of_other_kinds(expectation: Expectation, kind: DataType) -> Iterator[str]:
+    """What a set holds that Spark would compare as another type, for which every value of the column is cast:
+    one that cannot be fails the batch.
+    """
+    items = expectation.argument("value_set")
+    for item in items if isinstance(items, tuple) else ():
+        is_other = not isinstance(item, str) if isinstance(kind, StringType) else isinstance(item, bool)
+        if item is not None and is_other and not isinstance(kind, BooleanType):
+            hint = " (YAML takes `no`, `yes`, `on` and `off` for those)" if isinstance(item, bool) else ""
+            yield (
+                f"`value_set` has `{show(item)}`{hint}, and column `{expectation.columns[0]}` is "
+                f"{kind.simpleString().upper()}: write it in quotes"
+            )
 
 
 def _first_line(error: Exception) -> str:

@@ -150,17 +150,22 @@ def confirm_rebuild(pipeline: Pipeline, *, yes: bool) -> None:
     Where nobody can be asked it is said already: that the option stands in a script is no slip of the hand.
     """
     what = f"empties all tables of {pipeline.name} and begins anew with these batches"
-    _confirm("--rebuild", what, yes=yes or not sys.stdin.isatty())
+    _confirm("--rebuild", what, yes=yes or not _is_anybody_there())
 
 
 def _confirm(option: str, what: str, *, yes: bool) -> None:
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not _is_anybody_there():
         raise CorrectTheCall(f"{option} {what}: nobody can be asked here, so say --yes too")
     print(f"{option} {what}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise CorrectTheCall(f"nothing was run: {option} was not confirmed")
+
+
+def _is_anybody_there() -> bool:
+    # There is no input at all where a shell has closed it.
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _next_that_has_ended(pipeline: Pipeline, store: str) -> Interval:

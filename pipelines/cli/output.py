@@ -14,7 +14,9 @@ WRITING = ("abandon", "maintain", "replay", "run", "stage")
 
 
 class Unheard:
-    """An output whose reader may go away, like `head`; what is said from then on is said to nobody."""
+    """An output whose reader may go away, like `head` or a terminal, or whose disk may be full; what is said
+    from then on is said to nobody.
+    """
 
     def __init__(self, output: TextIO) -> None:
         self._output = output
@@ -24,7 +26,7 @@ class Unheard:
             written = self._output.write(text)
             # At once, so that nobody else comes upon the pipe that is broken.
             self._output.flush()
-        except BrokenPipeError:
+        except OSError:
             leave_nothing(self._output)
             return len(text)
         return written

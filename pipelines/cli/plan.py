@@ -11,7 +11,7 @@ from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_quiet, await_turn, batches_of, refuse_rebuild_without_bounds
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.replay import replayed
-from pipelines.cli.run import gone_on_with, requests_of
+from pipelines.cli.run import gone_on_with, requests_of, unfinished_first
 from pipelines.cli.session import session_of
 from pipelines.cli.written import Value, indented, instant, table
 from pipelines.errors import CorrectTheCall
@@ -37,11 +37,12 @@ def plan(arguments: Arguments) -> None:
     requests = _asked(arguments, pipeline, store=store)
     if not requests:
         return
-    first = requests[0]
     if arguments.rebuild:
         refuse_rebuild_without_bounds(arguments)
         await_quiet(pipeline, store, batches=[it.batch for it in requests], wait=arguments.wait)
     else:
+        requests = unfinished_first(pipeline, store, requests=requests)
+        first = requests[0]
         await_turn(pipeline, store, batch=first.batch, replace=first.replace, wait=arguments.wait)
     site = Site(session_of(arguments), store, pipeline)
     for planned in plan_batches(site, requests, anew=arguments.rebuild):

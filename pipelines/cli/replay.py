@@ -12,7 +12,8 @@ from pipelines.cli.batches import await_quiet, interval_of
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import carry_out
 from pipelines.cli.session import session_of
-from pipelines.errors import WaitForTheBatch
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
+from pipelines.ingest import has_files
 from pipelines.ingest.events import HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE, IS_UNREADABLE
 from pipelines.intervals import Interval, show_instant
 from pipelines.spec import Pipeline
@@ -20,11 +21,13 @@ from pipelines.stages import Request, Site
 from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.lines import many
 from pipelines.stages.site import folder_of
+from pipelines.stages.wrong_values import in_words
 from pipelines.store import attempts
 from pipelines.store.ledger_rows import LedgerRow, newest, standing, unfinished
 from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import count_rows, read_ledger, replay_of, rows_by_batch, wishes_of
 from pipelines.store.retention import sure_from_us
+from pipelines.store.sql import is_batch, text
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
 TIMELESS = (IS_UNREADABLE, HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE)
@@ -65,8 +68,9 @@ def replayed(
         say(f"left out: {len(beyond):,} older than what `retention` keeps, from {show_instant(kept_us)} on")
     if not wanted and not left:
         where = "" if inside is None else f" of batches in {inside}"
-        say(f"nothing to replay: {table} holds no rows{where}")
+        say(f"nothing to replay: {table} holds no {'other ' if beyond else ''}rows{where}")
         return []
+    _refuse_gone(pipeline, store, batches=sorted({*wanted, *left}), table=table)
     if left:
         say(f"batch {left[0]} is unfinished, and comes first")
     if wanted:
@@ -97,6 +101,23 @@ def _leave_to_others(
             f"batch {pending.batch}, which alone has rows in {table}, is unfinished (its status is "
             f"{pending.status}). Run that one again, or wait until it is done; then say this again"
         )
+
+
+def _refuse_gone(pipeline: Pipeline, store: str, *, batches: Sequence[Interval], table: str) -> None:
+    """Raise `CorrectTheCall` where a source has such rows in a batch and no file of it any more: to run it
+    again would take those away and all its others too.
+    """
+    for source in pipeline.sources:
+        gone = [batch for batch in batches if not has_files(source, batch=batch, home=pipeline.home)]
+        for batch in gone:
+            mine = f"source = {text(source.name)} AND {is_batch(batch)}"
+            rows = count_rows(store, pipeline.name, table=table, where=mine)
+            if rows:
+                raise CorrectTheCall(
+                    f"batch {batch} cannot be replayed: source `{source.name}` has {many(rows, 'row')} of it "
+                    f"in {table}, and no file for it any more, so that all it counted would be taken back. "
+                    "Put the files back, or replay other batches, with --from and --to"
+                )
 
 
 def _say(line: str) -> None:
@@ -143,7 +164,13 @@ def _that_count_more(
         return []
     near = reading_beside(pipeline, found, others=ingested)
     site = Site(session_of(arguments), store, pipeline) if near else None
-    return [] if site is None else claiming(site, {batch: ingested[batch] for batch in near})
+    try:
+        return [] if site is None else claiming(site, {batch: ingested[batch] for batch in near})
+    except Exception as error:
+        known = None if site is None else in_words(error, site)
+        if known is None:
+            raise
+        raise known from error
 
 
 def _kept_from_us(pipeline: Pipeline, store: str) -> int | None:

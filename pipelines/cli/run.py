@@ -30,7 +30,7 @@ from pipelines.cli.steps import steps_of
 from pipelines.cli.told import Interrupted
 from pipelines.cli.written import instant
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
-from pipelines.intervals import Interval
+from pipelines.intervals import LATEST_US, Interval
 from pipelines.spec import Pipeline, hide, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
 from pipelines.stages.lines import many
@@ -69,6 +69,7 @@ def empty(arguments: Arguments, pipeline: Pipeline, *, store: str, batches: Sequ
 def carry_out(arguments: Arguments, pipeline: Pipeline, *, store: str, requests: Sequence[Request]) -> None:
     """Run what is asked, batch after batch in one session, tell how far it is, and sum up."""
     began = time.monotonic()
+    requests = unfinished_first(pipeline, store, requests=requests)
     first, wait = requests[0], arguments.wait
     await_turn(pipeline, store, batch=first.batch, replace=first.replace, wait=wait)
     done: Counter[str] = Counter()
@@ -92,6 +93,8 @@ def requests_of(arguments: Arguments, batches: Sequence[Interval]) -> list[Reque
             "--final closes everything, so --watermark beside it says nothing: say one of them"
         )
     watermark_us = None if arguments.watermark is None else instant_of(arguments.watermark, "--watermark")
+    if watermark_us == LATEST_US:
+        raise CorrectTheCall(f"--watermark {arguments.watermark}: that closes everything; say --final")
     return [
         Request(
             batch=batch,
@@ -102,6 +105,14 @@ def requests_of(arguments: Arguments, batches: Sequence[Interval]) -> list[Reque
         )
         for batch in batches
     ]
+
+
+def unfinished_first(pipeline: Pipeline, store: str, *, requests: Sequence[Request]) -> list[Request]:
+    """The requests, that of an unfinished batch before the others, which wait for it: a command of several
+    batches that was cut off and is said again goes on where it stopped.
+    """
+    pending = unfinished(read_ledger(store, pipeline.name))
+    return sorted(requests, key=lambda request: pending is None or request.batch != pending.batch)
 
 
 def gone_on_with(pipeline: Pipeline, store: str, *, request: Request) -> Request:

@@ -6,7 +6,7 @@ from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_turn, batches_of, confirm_final
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import tell_warnings
-from pipelines.cli.run import empty, interrupted, requests_of
+from pipelines.cli.run import empty, gone_on_with, interrupted, requests_of
 from pipelines.cli.session import session_of
 from pipelines.cli.steps import STAGES
 from pipelines.errors import CorrectTheCall
@@ -31,6 +31,9 @@ def stage(arguments: Arguments) -> None:
             f"stage {STAGES[0]}, with which a batch begins, or to `sash run`"
         )
     (request,) = requests_of(arguments, [batch])
+    if arguments.stage != STAGES[0]:
+        # What was said to the stages before holds for the whole batch.
+        request = gone_on_with(pipeline, store, request=request)
     if arguments.final:
         confirm_final(pipeline, [batch], yes=arguments.yes)
     if arguments.rebuild:

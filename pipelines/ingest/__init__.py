@@ -17,7 +17,7 @@ from pipelines.ingest.fate import (
     passes,
     quarantined_rows,
 )
-from pipelines.ingest.read import local_bytes, read_rows
+from pipelines.ingest.read import has_files, local_bytes, read_rows
 from pipelines.ingest.rules import RowRule
 from pipelines.ingest.tally import tally
 from pipelines.ingest.verify import verify
@@ -30,6 +30,7 @@ __all__ = [
     "RowRule",
     "counted_ids",
     "fated",
+    "has_files",
     "is_accepted",
     "known_ids",
     "late_events",

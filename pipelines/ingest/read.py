@@ -84,6 +84,12 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
     return _load(spark, source, paths=(any_path(source, home),)).limit(0)
 
 
+def has_files(source: Source, *, batch: Interval, home: Path) -> bool:
+    """Whether the source has something to be read for the batch, as far as this machine can tell."""
+    paths = () if source.path is None else expand_paths(source.path, batch)
+    return source.path is None or any(is_there(_absolute(path, home)) for path in paths)
+
+
 def any_path(source: Source, home: Path) -> str:
     """A path that holds the source's files of some batch: enough to learn its schema.
 

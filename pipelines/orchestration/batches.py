@@ -34,6 +34,13 @@ def data_interval(
     return Interval(to_us(start), to_us(end))
 
 
+def is_beside(batch: Interval, earlier_end: datetime | None, *, newest: Interval) -> bool:
+    """Whether a batch comes after the newest and an earlier run is for none that does: neither changes what
+    the other finds.
+    """
+    return earlier_end is not None and to_us(earlier_end) <= newest.end_us <= batch.start_us
+
+
 def batch_of(wishes: Wishes, interval: Interval | None, *, following: Callable[[], Interval]) -> Interval:
     """The batch of a run; `following` says which is the next by the ledger."""
     return wishes.batch or interval or following()

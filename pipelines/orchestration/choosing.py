@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,11 +18,11 @@ from airflow.sdk.log import mask_secret
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, from_us
-from pipelines.orchestration.batches import batch_in, batch_of, data_interval, hand_on
+from pipelines.orchestration.batches import batch_in, batch_of, data_interval, hand_on, is_beside
 from pipelines.orchestration.params import read_wishes
 from pipelines.orchestration.waiting import obstacle
 from pipelines.spec import Pipeline, load, secrets_in, store_at
-from pipelines.store.ledger_rows import LedgerRow, next_batch, unfinished
+from pipelines.store.ledger_rows import LedgerRow, newest, next_batch, unfinished
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +44,10 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     rows = read_ledger(store_of(pipeline, store), pipeline.name)
     pending = unfinished(rows)
     mine = chosen_before() or interval
+    if run.run_type == "backfill":
+        refuse_nowhere(wishes.batch or mine)
     batch = batch_of(wishes, mine, following=lambda: ended(next_batch(rows, pipeline)))
-    earlier = earlier_at_work() if interval is not None else None
+    earlier = None if interval is None else earlier_at_work(batch, rows)
     if has_to_wait(batch, pending, pipeline=pipeline, store=store, earlier=earlier):
         return PokeReturnValue(is_done=False)
     if wishes.batch is None and interval is None and pending is not None:
@@ -78,12 +81,26 @@ def has_to_wait(
     return found is not None
 
 
-def earlier_at_work() -> str | None:
+def refuse_nowhere(found: Interval | None) -> None:
+    """Raise `CorrectTheCall` where nothing says which batch a backfill of dates means."""
+    if found is None:
+        raise CorrectTheCall(
+            "this run of a backfill is for no interval: the schedule of its DAG knows instants alone, as "
+            "Airflow takes a cron text. Give the DAG a CronDataIntervalTimetable, or make it with "
+            "`windowed_dag`; or run the batches with `sash run --from … --to … --every …`"
+        )
+
+
+def earlier_at_work(batch: Interval, rows: Sequence[LedgerRow]) -> str | None:
     """The run before this one in the schedule, while its batch is not published; whatever a DAG of one's own
-    does after that nobody waits for.
+    does after that nobody waits for. Nor does a new batch for one that fills in what is older than the newest
+    of the ledger's `rows`: such a one is a restatement whenever it runs.
     """
     earlier = get_current_context()["ti"].get_previous_dagrun(state="running")
     if earlier is None or state_in(earlier.run_id, beside("publish")) == "success":
+        return None
+    last = newest(row for row in rows if row.status == "published")
+    if last is not None and is_beside(batch, earlier.data_interval_end, newest=last.batch):
         return None
     return str(earlier.run_id)
 

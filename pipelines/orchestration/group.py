@@ -38,8 +38,9 @@ def window_stages(
     notify()`.
 
     The group is named after the pipeline unless you say. A scheduled run of the DAG takes its data
-    interval as the batch; give the DAG `params=batch_params()` to have the trigger form. `default_args`
-    win over Sash's own. Raises `CorrectTheSpec`.
+    interval as the batch, if its schedule has one (in Airflow 3 a cron text has none); give the DAG
+    `params=batch_params()` to have the trigger form. `default_args` win over Sash's own. Raises
+    `CorrectTheSpec`.
     """
     pipeline = load(beside_caller(spec))
     defaults = {**stage_defaults(), **(default_args or {})}

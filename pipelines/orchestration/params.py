@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from airflow.sdk import Param
 
 from pipelines.errors import CorrectTheCall
-from pipelines.intervals import Interval
+from pipelines.intervals import LATEST_US, Interval
 from pipelines.spec import parse_instant
 
 FIELDS = ("from", "to", "watermark", "final", "replace")
@@ -93,6 +93,8 @@ def read_wishes(answers: Mapping[str, object], *, others: frozenset[str] | None 
             "params of this run: `final` closes everything, so `watermark` beside it says nothing: give one "
             "of them"
         )
+    if watermark_us == LATEST_US:
+        raise CorrectTheCall("params of this run: such a `watermark` closes everything; say `final`")
     return Wishes(
         batch=_read_batch(start_us, end_us),
         watermark_us=watermark_us,

@@ -26,7 +26,7 @@ def upkeep_dag(
     folder: str | Path = ".",
     *,
     store: str | None = None,
-    schedule: str | None = "@daily",
+    schedule: object = "@daily",
     **dag_kwargs: object,
 ) -> DAG:
     """A DAG named `upkeep`: what `sash maintain` does, for every spec of a folder beside the DAG file.

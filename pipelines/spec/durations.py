@@ -32,6 +32,7 @@ OF_MONTHS = re.compile(r"P(?:[0-9.]+[DW])*[0-9.]+[YM](?:[0-9.]+[A-Z]|T)*", re.IG
 """An ISO 8601 duration that has months or years in it."""
 
 ONE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]+)")
+BETWEEN = re.compile(r"\s*(?:,\s*)?(?:and\s+)?")
 ISO = re.compile(
     r"P(?=.*[0-9])(?:{0}W)?(?:{0}D)?(?:T(?:{0}H)?(?:{0}M)?(?:{0}S)?)?".replace(
         "{0}", r"([0-9]+(?:\.[0-9]+)?)"
@@ -75,7 +76,8 @@ def parse_duration(text: object, *, calendar: bool = False) -> int:
             [(number, UNITS_US[unit]) for number, unit in zip(iso.groups(), units, strict=True) if number],
         )
     found = ONE.findall(written)
-    if not found or ONE.sub("", written).replace(",", "").replace("and", "").strip():
+    first, *between, last = ONE.split(written)[:: ONE.groups + 1] if found else ("", "", "")
+    if not found or first or last or not all(map(BETWEEN.fullmatch, between)):
         raise ValueError(f"found `{text}`; {ALLOWED}")
     return _whole(text, [(number, _unit_us(text, unit)) for number, unit in found])
 

@@ -27,6 +27,7 @@ from pipelines.stages.watermarks import MOVED, watermark_of
 from pipelines.store import small
 from pipelines.store.asked import as_instant, day_of
 from pipelines.store.fence import Fence
+from pipelines.store.files import bytes_on
 from pipelines.store.ledger import close_run, forget, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.progress import finished_stages, noted
@@ -94,7 +95,7 @@ def _bring_up(work: Work, panes: DataFrame, *, firsts: Firsts) -> int:
 
 
 def _append(work: Work, panes: DataFrame, *, days: int, fence: Fence) -> None:
-    size = small.bytes_on(work.tables, "panes", days=[from_us(work.batch.start_us).date()])
+    size = bytes_on(work.tables, "panes", days=[from_us(work.batch.start_us).date()])
     is_small = size <= (MOST_BYTES if days <= FEW_DAYS else MOST_BYTES_OF_MANY_DAYS)
     tells_all = all(window.panes.mode != "discarding" for window in work.pipeline.windows)
     # Lists and maps may be small on disk and thousands of times that in memory.

@@ -12,16 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 
-from pyspark.errors import AnalysisException
-
-from pipelines.errors import (
-    CorrectTheCall,
-    CorrectTheSpec,
-    LookAtTheData,
-    RunAgain,
-    WaitForTheBatch,
-)
-from pipelines.ingest.unreadable import unreadable_file
+from pipelines.errors import CorrectTheCall, LookAtTheData, WaitForTheBatch
 from pipelines.spec import Pipeline, Source, refuse_too_many_paths, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
 from pipelines.stages.combining import combine_batch
@@ -38,7 +29,7 @@ from pipelines.stages.preparing import (
 from pipelines.stages.publishing import publish_batch
 from pipelines.stages.retained import refuse_beyond_retention
 from pipelines.stages.site import Report, Request, Site, Work
-from pipelines.stages.wrong_values import wrong_value
+from pipelines.stages.wrong_values import in_words
 from pipelines.store import small
 from pipelines.store.attempts import Attempt
 from pipelines.store.ledger import Asked, Run, forget, mark, open_run, read_rows
@@ -132,7 +123,11 @@ def _refuse_too_early(work: Work, stage: str) -> None:
     sources = {source.name for source in work.pipeline.sources}
     attempts = [one for one in begun_stages(work.tables, work.run) if one.source in {None, *sources}]
     begun = {one.stage for one in attempts}
-    done = _done_in_turn(finished_stages(work.tables, work.run), attempts)
+    finished = finished_stages(work.tables, work.run)
+    done = _done_in_turn(finished, attempts)
+    missing = sorted(sources - {one.source for one in finished if one.stage == "accumulate"})
+    if missing and opening.before is None:
+        done.discard("accumulate")
     for position, needed in enumerate(STAGES[: STAGES.index(stage)]):
         is_touched = done.intersection(STAGES[:position]) or begun.intersection(
             {None, *STAGES[: position + 1]}
@@ -142,9 +137,10 @@ def _refuse_too_early(work: Work, stage: str) -> None:
                 forget(work.tables, work.run)
             elif opening.status not in (None, "running"):
                 mark(work.tables, work.run, status=opening.status)
+            whose = f" of source {', '.join(missing)}" if needed == "accumulate" and missing else ""
             raise CorrectTheCall(
-                f"batch {work.batch}: the stage {needed} has not run, or not since the spec was changed or a "
-                f"stage before it was run again; run it before {stage}"
+                f"batch {work.batch}: the stage {needed}{whose} has not run, or not since the spec was "
+                f"changed or a stage before it was run again; run it before {stage}"
             )
 
 
@@ -235,15 +231,9 @@ def _marked(work: Work) -> Iterator[None]:
     except LookAtTheData:
         mark(work.tables, work.run, status="stopped")
         raise
-    except AnalysisException as error:
-        mark(work.tables, work.run, status="failed")
-        raise CorrectTheSpec(work.pipeline.path.name, (str(error).strip().splitlines()[0],)) from error
     except Exception as error:
         mark(work.tables, work.run, status="failed")
-        unreadable = unreadable_file(error, store=work.site.store)
-        if unreadable is not None:
-            raise RunAgain(unreadable) from error
-        problem = wrong_value(error)
-        if problem is None:
+        known = in_words(error, work.site)
+        if known is None:
             raise
-        raise CorrectTheSpec(work.pipeline.path.name, (problem,)) from error
+        raise known from error

@@ -1,5 +1,5 @@
-"""Values that an expression of the spec, or a function of the user's, cannot bear, told so that its reader
-knows which and what to do.
+"""What Spark raises over a spec or its data, told so that its reader knows what to do: of a value that an
+expression of the spec, or a function of the user's, cannot bear, which it is.
 
 Spark stops the whole batch for one of them, and the same rows stop it again.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 
-from pyspark.errors import PythonException
+from pyspark.errors import AnalysisException, PythonException
 
-from pipelines.errors import with_causes
+from pipelines.errors import CorrectTheSpec, RunAgain, SashError, with_causes
+from pipelines.ingest.unreadable import unreadable_file
+from pipelines.stages.site import Site
 
 DATA_EXCEPTION = re.compile(r"(?:\A|Exception: )(\[(?!DELTA_)[A-Z0-9_.]+\] .*SQLSTATE: 22\w{3})")
 """How Spark words what the SQL standard calls a data exception: in the first line, or in that of a cause."""
@@ -27,6 +29,20 @@ ADVICE = (
     "then quarantine its row), sum decimals where a sum of whole numbers overflows and decimals of "
     "fewer digits after the point where one of decimals does, or mend the data"
 )
+
+
+def in_words(error: Exception, site: Site) -> SashError | None:
+    """The error as one of ours, if it is about the spec, a value of the data or a file; else nothing."""
+    if isinstance(error, SashError):
+        return None
+    spec = site.pipeline.path.name
+    if isinstance(error, AnalysisException):
+        return CorrectTheSpec(spec, (str(error).strip().splitlines()[0],))
+    unreadable = unreadable_file(error, store=site.store)
+    if unreadable is not None:
+        return RunAgain(unreadable)
+    problem = wrong_value(error)
+    return None if problem is None else CorrectTheSpec(spec, (problem,))
 
 
 def wrong_value(error: Exception) -> str | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import date
 
 import pyarrow as pa
 
@@ -55,3 +56,21 @@ def rewritten(before: Files, after: Files) -> tuple[Rewritten, ...]:
                 )
             )
     return tuple(told)
+
+
+def bytes_on(store: Folder, table: str, *, days: Collection[date]) -> int:
+    """The size of the files of some days."""
+    return _sum_on(store, table, what="size_bytes", days=days)
+
+
+def rows_on(store: Folder, table: str, *, days: Collection[date]) -> int:
+    """The number of rows on some days, as Delta's log has it."""
+    return _sum_on(store, table, what="num_records", days=days)
+
+
+def _sum_on(store: Folder, table: str, *, what: str, days: Collection[date]) -> int:
+    files = pa.table(small.open_table(store, table).get_add_actions(flatten=True))
+    said = zip(files["partition.day"].to_pylist(), files[what].to_pylist(), strict=True)
+    wanted = set(days)
+    # A writer may have said nothing of a file.
+    return sum(1 if it is None else int(it) for day, it in said if day in wanted)

@@ -25,9 +25,9 @@ class Opening:
     are older batches that this one replaces, `known_by` the rows of the batch before it and of those still
     older that ran after that one did: the substreams that they have seen are known. `before` is the ledger's
     row of the same batch when it last ran, `newest_end_us` is where the newest batch that has run ends,
-    `in_turn_end_us` where the newest ends that ran in its turn and not as a restatement: up to there all timers have been
-    looked at. `run_since` is what of the time before no batch had when this one first ran: it knows
-    nothing of the ids that arrived then. `changes` are those of the spec since.
+    `in_turn_end_us` where the newest ends that ran in its turn and not as a restatement: up to there all
+    timers have been looked at. `run_since` is what of the time before no batch had when this one first ran:
+    it knows nothing of the ids that arrived then. `changes` are those of the spec since.
     """
 
     batch: Interval

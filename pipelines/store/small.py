@@ -8,7 +8,7 @@ decides again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Literal, NamedTuple, TypeVar
 
@@ -36,8 +36,13 @@ Returned = TypeVar("Returned")
 
 def create(store: Folder, table: str, *, columns: Columns) -> None:
     """Make a table unless it is there. Any table: also the large ones, which Spark then writes."""
-    if not is_there(store, table):
-        _make(store, table, columns=columns, partitions=PARTITIONED_BY[table], mode="ignore")
+
+    def make() -> None:
+        if not is_there(store, table):
+            _make(store, table, columns=columns, partitions=PARTITIONED_BY[table], mode="ignore")
+
+    # To ignore a table that is there is no help against one that comes meanwhile.
+    retried(make, table)
 
 
 def is_there(store: Folder, table: str) -> bool:
@@ -227,24 +232,6 @@ def copy(store: Folder, table: str, *, rows: Stored, columns: Mapping[str, str],
             write_deltalake(opened, found, mode="append", commit_properties=marked(fence))
 
     retried(commit, table)
-
-
-def bytes_on(store: Folder, table: str, *, days: Collection[date]) -> int:
-    """The size of the files of some days."""
-    return _sum_on(store, table, what="size_bytes", days=days)
-
-
-def rows_on(store: Folder, table: str, *, days: Collection[date]) -> int:
-    """The number of rows on some days, as Delta's log has it."""
-    return _sum_on(store, table, what="num_records", days=days)
-
-
-def _sum_on(store: Folder, table: str, *, what: str, days: Collection[date]) -> int:
-    files = pa.table(open_table(store, table).get_add_actions(flatten=True))
-    said = zip(files["partition.day"].to_pylist(), files[what].to_pylist(), strict=True)
-    wanted = set(days)
-    # A writer may have said nothing of a file.
-    return sum(1 if it is None else int(it) for day, it in said if day in wanted)
 
 
 def say_written(store: Folder, table: str, *, fence: Fence) -> None:

@@ -31,6 +31,7 @@ from pipelines.errors import RunAgain
 from pipelines.intervals import EARLIEST_US
 from pipelines.store import small
 from pipelines.store.fence import Fence
+from pipelines.store.files import rows_on
 from pipelines.store.tables import DAY_OF, PARTITIONED_BY, Store, quote
 
 CONFLICTS = (
@@ -89,10 +90,10 @@ def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fen
         # Lest an attempt that was taken over, and had rows, writes them when it wakes up.
         small.say_written(store, table, fence=fence)
         return 0
-    if fence.is_first and not small.rows_on(store, table, days=place.days):
+    if fence.is_first and not rows_on(store, table, days=place.days):
         # Nothing to look for: half of the time that a merge takes.
         append(store, table, rows=rows.where("event_count > 0"), fence=fence, days=len(place.days))
-        return small.rows_on(store, table, days=place.days)
+        return rows_on(store, table, days=place.days)
     same = " AND ".join(f"old.{quote(name)} <=> new.{quote(name)}" for name in place.on)
     listed = ", ".join(f"DATE '{day.isoformat()}'" for day in place.days)
     with viewed(conform(store, table, rows=rows)) as view, fenced(store, fence):

@@ -69,3 +69,26 @@ def test_a_problem_says_its_line_and_what_was_found(
     (problem,) = verify_rules(events, [expectation(BETWEEN, min_value=1, **arguments)])
     assert problem.startswith(f"line 5: `{BETWEEN}`")
     assert told in problem
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "told"),
+    [
+        (
+            "origin",
+            [False, "SE"],
+            "has `false` (YAML takes `no`, `yes`, `on` and `off` for those)",
+        ),
+        ("origin", ["SE", 1], "has `1`, and column `origin` is STRING: write it in quotes"),
+        ("distance", [1, True], "has `true`"),
+        ("origin", ["SE", None], None),
+        ("distance", [1, 2.5, None], None),
+    ],
+)
+@pytest.mark.parametrize("name", ["in_set", "not_be_in_set"])
+def test_a_set_for_which_every_value_would_be_taken_for_another_type_is_refused(
+    events: DataFrame, name: str, column: str, values: list[object], told: str | None
+) -> None:
+    whole = f"expect_column_values_to_{'be_' if name == 'in_set' else ''}{name}"
+    problems = verify_rules(events, [expectation(whole, column=column, value_set=values)])
+    assert [told is not None and told in problem for problem in problems] == ([] if told is None else [True])

@@ -11,9 +11,10 @@ import pytest
 
 from pipelines.cli.arguments import read_arguments
 from pipelines.cli.batches import batches_of, confirm_final, described
-from pipelines.cli.run import gone_on_with
+from pipelines.cli.run import gone_on_with, unfinished_first
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
+from pipelines.spec import state_fingerprint
 from pipelines.stages import Request
 from pipelines.store import ledger, progress, small
 from pipelines.store.ledger_rows import OPENING, LedgerRow
@@ -105,6 +106,21 @@ def test_on_a_terminal_final_asks_first(
 def test_final_does_not_ask_after_yes(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", None)
     confirm_final(place.pipeline, [days(1, 2)], yes=True)
+    with pytest.raises(CorrectTheCall, match="nobody can be asked here"):
+        confirm_final(place.pipeline, [days(1, 2)], yes=False)
+
+
+def test_of_several_batches_the_one_that_was_cut_off_comes_first(place: Place) -> None:
+    fingerprint = state_fingerprint(place.pipeline)
+    requests = [Request(batch=days(it, it + 1)) for it in (1, 2, 3)]
+    assert unfinished_first(place.pipeline, place.store, requests=requests) == requests
+    place.write_run(day(1), day(2), "published", fingerprint=fingerprint)
+    place.write_run(day(2), day(3), "running", fingerprint=fingerprint)
+    first, second, third = requests
+    assert unfinished_first(place.pipeline, place.store, requests=requests) == [second, first, third]
+    # Another one is in the way of them all.
+    said = place.sash("run", "--from", "2024-01-03", "--to", "2024-01-05", "--every", "1d")
+    assert said.code == 4 and "2024-01-03 00:00) is unfinished" in said.err
 
 
 def test_an_unfinished_batch_that_nobody_named_goes_on_as_it_was_asked_for(place: Place) -> None:

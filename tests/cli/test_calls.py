@@ -38,6 +38,7 @@ FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
         ([*FIRST, "--every", "1 month"], "months and years have no fixed length"),
         ([*FIRST, "--watermark", "late"], "--watermark: found `late`"),
         ([*FIRST, "--watermark", "2024-01-01", "--final"], "say one of them"),
+        ([*FIRST, "--watermark", "9999-12-31T23:59:59.999999"], "that closes everything; say --final"),
         (["--rebuild"], "--rebuild begins anew: say from where to where"),
         ([*FIRST, "--final"], "nobody can be asked here, so say --yes too"),
     ],

@@ -26,7 +26,7 @@ def called(command: str, *, shell: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("command", ["run", "stage", "replay"])
-@pytest.mark.parametrize("shell", ["| head -1", ">&-", "2>&1 | head -1", ">&- 2>&-"])
+@pytest.mark.parametrize("shell", ["| head -1", ">&-", "2>&1 | head -1", ">&- 2>&-", ">/dev/full 2>&1"])
 def test_what_writes_goes_on(command: str, shell: str):
     assert called(command, shell=shell).returncode == 4
 

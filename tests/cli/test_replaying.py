@@ -100,3 +100,33 @@ def test_a_row_that_arrived_elsewhere_is_counted_wherever_its_replay_is_cut_off(
     assert place.sash("replay", "quarantine").code == 0
     rows = standing(read_ledger(place.store, "rides"))
     assert [(it.status, it.ingested, it.quarantined) for it in rows] == [("published", 2, 0)] * 2
+
+
+@pytest.mark.slow
+def test_what_cannot_be_read_again_is_not_replayed_and_a_spec_that_is_wrong_is_told(
+    place: Place, spark: SparkSession
+):
+    by_day = ("path: data/rides", 'path: "data/{from:%d}"')
+    place.write_spec(by_day)
+    place.write_rides(RIDES[:2], name="01")
+    place.write_rides(RIDES[2:], name="02")
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    part = place.home / "data" / "02" / "part-0.parquet"
+    there = part.read_bytes()
+    part.unlink()
+    for words in (("replay", "late"), ("plan", "--replay", "late")):
+        said = place.sash(*words)
+        assert said.code == 2 and "source `main` has 2 rows of it in late_events, and no file" in said.err
+    assert len(read_ledger(place.store, "rides")) == 2
+    part.write_bytes(there)
+    assert place.sash("replay", "late").code == 0
+    assert [it.late for it in standing(read_ledger(place.store, "rides"))] == [0, 0]
+
+
+@pytest.mark.slow
+def test_a_replay_under_a_spec_that_cannot_read_the_rows_leaves_with_2(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    place.write_spec(("arrival_time: arrived", "arrival_time: arived"))
+    said = place.sash("replay", "quarantine")
+    assert said.code == 2 and "arived" in said.err

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, to_us
-from pipelines.orchestration.batches import batch_of, data_interval, hand_on, taken
+from pipelines.orchestration.batches import batch_of, data_interval, hand_on, is_beside, taken
+from pipelines.orchestration.choosing import refuse_nowhere
 from pipelines.orchestration.params import Wishes
 from pipelines.spec import Pipeline, load
 
@@ -68,6 +70,20 @@ def test_the_kinds_of_runs_are_spelled_as_airflow_spells_them() -> None:
 def test_the_empty_interval_of_a_cron_trigger_is_none() -> None:
     assert data_interval("scheduled", day(1), end=day(1)) is None
     assert data_interval("scheduled", None, end=None) is None
+
+
+def test_a_backfill_of_dates_that_says_no_batch_is_refused() -> None:
+    refuse_nowhere(days(1, 2))
+    with pytest.raises(CorrectTheCall, match="Give the DAG a CronDataIntervalTimetable"):
+        refuse_nowhere(None)
+
+
+def test_a_new_batch_is_beside_an_earlier_run_that_fills_in_what_is_older_than_the_newest() -> None:
+    assert is_beside(days(20, 21), day(5), newest=days(19, 20))
+    # Its turn is still to come, or the batch itself is an older one.
+    assert not is_beside(days(20, 21), day(20), newest=days(18, 19))
+    assert not is_beside(days(6, 7), day(5), newest=days(19, 20))
+    assert not is_beside(days(20, 21), None, newest=days(19, 20))
 
 
 @pytest.mark.parametrize(

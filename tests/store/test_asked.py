@@ -13,6 +13,7 @@ from pipelines.intervals import EARLIEST_US, LATEST_US
 from pipelines.store import small
 from pipelines.store.asked import are_any, as_instant, counts_in, day_of, days_in, first_of
 from pipelines.store.fence import Fence
+from pipelines.store.files import bytes_on, rows_on
 from pipelines.store.tables import BOUNDS, INSTANT, INT, LONG, TEXT, Columns, Folder
 
 DAY_US = 86_400_000_000
@@ -81,9 +82,9 @@ def test_what_is_there_is_counted(folder: Folder) -> None:
     assert counts_in(folder, "panes", column="window", where="true") == {"it": len(STARTS)}
     days = {day for _, day in STARTS.values()}
     assert days_in(folder, "panes", instant="window_start", where="true") == sorted(days)
-    assert small.rows_on(folder, "panes", days=[date(1970, 1, 1)]) == len(STARTS)
-    assert small.rows_on(folder, "panes", days=[date(1970, 1, 2)]) == 0
-    assert small.bytes_on(folder, "panes", days=[date(1970, 1, 1)]) > 0
+    assert rows_on(folder, "panes", days=[date(1970, 1, 1)]) == len(STARTS)
+    assert rows_on(folder, "panes", days=[date(1970, 1, 2)]) == 0
+    assert bytes_on(folder, "panes", days=[date(1970, 1, 1)]) > 0
 
 
 def copied(folder: Folder, attempt: int) -> None:
