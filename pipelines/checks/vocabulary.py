@@ -78,6 +78,7 @@ def _problems(expectation: Expectation) -> Iterator[str]:
 
 def _refusals(expectation: Expectation) -> Iterator[str]:
     from great_expectations.compatibility.pydantic import ValidationError
+    from great_expectations.exceptions import GreatExpectationsError
 
     arguments = {name: thaw(value) for name, value in expectation.arguments}
     try:
@@ -89,7 +90,7 @@ def _refusals(expectation: Expectation) -> Iterator[str]:
             found = f"found {arguments[name]!r}" if name in arguments else "found nothing"
             where = "" if name == "__root__" else f"`{name}`: {found}; "
             yield f"`{expectation.name}`: {where}{message}"
-    except (TypeError, ValueError) as refusal:
+    except (GreatExpectationsError, TypeError, ValueError) as refusal:
         yield f"`{expectation.name}`: {refusal}"
 
 

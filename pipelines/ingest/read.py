@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 
 from pipelines.errors import CorrectTheSpec, RunAgain
 from pipelines.ingest.declared import TEXT_FORMATS, UNREADABLE, declared_schema, schema_as_loaded
-from pipelines.ingest.unreadable import unreadable_file
+from pipelines.ingest.unreadable import advice_on, unreadable_file
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, Source, expand_paths, glob_of, is_uri
 from pipelines.spec.places import with_lines
@@ -41,10 +41,6 @@ NO_FORMAT = re.compile(
     r"\[DATA_SOURCE_NOT_FOUND\] Failed to find the data source: .+?(?=\. |$)", re.MULTILINE
 )
 ALLOWED_FORMATS = "; allowed is what Spark reads, like parquet, csv, json, orc, delta, kafka or jdbc"
-OF_NANOSECONDS = (
-    ". Spark reads instants in microseconds: write the file so (pandas: `to_parquet(…, "
-    'coerce_timestamps="us", allow_truncated_timestamps=True)`)'
-)
 
 
 class UnlikeFolders(ValueError):
@@ -268,8 +264,7 @@ def _load(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> Dat
         if unknown is None and not isinstance(error, CANNOT_BE_READ):
             raise
         said = f"{unknown[0]}{ALLOWED_FORMATS}" if unknown else str(error).strip().splitlines()[0]
-        advice = OF_NANOSECONDS if "(NANOS" in said else ""
-        problem = f"cannot be read as {source.format}: {said}{advice}"
+        problem = f"cannot be read as {source.format}: {said}{advice_on(said)}"
         raise CorrectTheSpec(f"source `{source.name}`", (problem,)) from error
     # Names of folders become columns that nobody declared.
     more = [] if declared is None else [name for name in found if name not in declared.names]

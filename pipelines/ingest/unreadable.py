@@ -19,6 +19,16 @@ STATE = re.compile(r"\.?\s*(SQLSTATE: \w+)?\s*$")
 CAUSE = re.compile(r"^Caused by: [\w.$]+: (?!.*FAILED_READ_FILE)(.+)$", re.MULTILINE)
 NO_FOOTER = "Could not read footer"
 LOCAL = re.compile(r"^file:/+")
+OF_TIMES = (
+    ". Spark reads no times of day: write them as texts or numbers, or declare `schema` without that column"
+)
+ADVICE = {
+    "(TIMESTAMP(NANOS": ". Spark reads instants in microseconds: write the file so (pandas: "
+    '`to_parquet(…, coerce_timestamps="us", allow_truncated_timestamps=True)`)',
+    "(TIME(": OF_TIMES,
+    "UNSUPPORTED_TIME_TYPE": OF_TIMES,
+}
+"""What to do about types of Parquet that Spark does not read, by how it words them."""
 
 
 def unreadable_file(error: Exception, *, store: str | None = None) -> str | None:
@@ -41,3 +51,8 @@ def _reason(said: str, causes: str) -> str:
         return "it is no whole Parquet or ORC file"
     cause = CAUSE.search(causes)
     return said or (cause[1].strip() if cause else "Spark does not say why")
+
+
+def advice_on(said: str) -> str:
+    """What to do about a type that Spark says it does not read, empty if there is nothing to be said."""
+    return next((advice for told, advice in ADVICE.items() if told in said), "")

@@ -18,6 +18,7 @@ from pipelines.spec.durations import UNITS_US
 from pipelines.spec.model import Pipeline
 
 PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
+LIKE_PLACEHOLDER = re.compile(r"\{[^{}]*%[^{}]*\}")
 NOT_IN_STORES = re.compile(r"[\[\]\\^|\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
 DIRECTIVE = re.compile(r"%(-?.?)", re.DOTALL)
 DAY, HOUR, MINUTE, SECOND = (UNITS_US[unit] for unit in ("day", "hour", "minute", "second"))
@@ -150,6 +151,8 @@ def store_at(named: str, start: Path) -> str:
 
 def path_problems(path: str) -> Iterator[str]:
     """What is wrong with the placeholders of a path."""
+    for other in LIKE_PLACEHOLDER.findall(PLACEHOLDER.sub("", path)):
+        yield f"`{other}` stands for no time; allowed is one like `{{from:%Y-%m-%d}}` or `{{to:%H}}`"
     for placeholder in PLACEHOLDER.finditer(path):
         written, template = placeholder[0], placeholder[2]
         if not template or "%" not in template:

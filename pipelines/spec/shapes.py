@@ -85,8 +85,9 @@ def _trigger(fields: Fields, located: Located, *, name: str) -> Trigger | None:
     if isinstance(located.value, Mapping) and len(located.value) == 1:
         inner = Fields(located, f"{fields.where}.{name}", problems=fields.problems)
         if inner.take("every") is not None:
-            every_us = inner.duration("every", positive=True)
-            return Every(every_us=every_us) if every_us else None
+            every_us = inner.duration("every")
+            # No time has to pass for a batch that has news.
+            return None if every_us is None else Every(every_us=every_us) if every_us else EachBatch()
         if inner.take("rows") is not None:
             rows = inner.read("rows", _positive_number)
             return Rows(rows=rows) if rows else None

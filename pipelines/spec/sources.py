@@ -141,7 +141,7 @@ def _event_id(fields: Fields) -> EventId | None:
     if fields.take("event_id") is None:
         return None
     given = fields.within("event_id")
-    of, within_us = given.texts("of"), given.duration("within", positive=True, calendar=True)
+    of, within_us = given.texts("of"), given.duration("within", calendar=True)
     if not of:
         given.refuse(None, "`of` is missing; allowed is a list of columns")
     elif len({name.lower() for name in of}) < len(of):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from pipelines.checks import is_row_rule, unknown_names
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.read import schemas_of
 from pipelines.ingest.verify import check
@@ -83,6 +84,9 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
     check(site.spark, site.pipeline, schemas=schemas)
     shapes = shapes_of(site, schemas=schemas)
     problems = unfit(site, site.suite, shapes=shapes, schemas=schemas)
+    if any(it.stage != "events" or not is_row_rule(it) for it in site.suite.expectations):
+        # Of the others all is known since they were read.
+        problems += unknown_names(site.suite)
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, problems)
     for table, columns in shapes.tables().items():

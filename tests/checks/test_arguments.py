@@ -63,3 +63,10 @@ def test_what_sql_may_not_do_it_may_in_no_expectation() -> None:
     condition = {"row_condition": "reflect('java.lang.System', 'exit') = 1", "condition_parser": "spark"}
     (told,) = problems("expect_column_max_to_be_between", column="a", **condition)
     assert "reflect" in told
+
+
+@pytest.mark.parametrize("parser", [{}, {"condition_parser": "pandas"}])
+def test_a_condition_is_spark_sql_whatever_else_its_parser_is_called(parser: dict[str, str]) -> None:
+    name = "expect_table_row_count_to_be_between"
+    told = problems(name, min_value=1, row_condition="rand() > 0.5", **parser)
+    assert any("rand" in problem for problem in told)

@@ -92,3 +92,9 @@ def test_a_set_for_which_every_value_would_be_taken_for_another_type_is_refused(
     whole = f"expect_column_values_to_{'be_' if name == 'in_set' else ''}{name}"
     problems = verify_rules(events, [expectation(whole, column=column, value_set=values)])
     assert [told is not None and told in problem for problem in problems] == ([] if told is None else [True])
+
+
+def test_a_list_of_columns_is_what_is_expected_of_a_table_and_not_what_it_has_to_have() -> None:
+    asked = [expectation("expect_table_columns_to_match_ordered_list", column_list=["origin", "gate"])]
+    assert missing_columns(asked, COLUMNS) == ()
+    assert asked[0].column is None

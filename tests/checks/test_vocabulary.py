@@ -81,3 +81,9 @@ def test_the_problems_of_all_expectations_are_told_together() -> None:
 
 def test_the_vocabulary_holds_more_than_row_rules() -> None:
     assert set(ROW_RULES) < set(names())
+
+
+def test_what_great_expectations_cannot_parse_is_a_problem_like_any_other() -> None:
+    condition = {"row_condition": "b > 1", "condition_parser": "great_expectations"}
+    (told,) = problems("expect_column_values_to_be_between", column="a", min_value=0, **condition)
+    assert "b > 1" in told

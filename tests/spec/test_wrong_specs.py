@@ -107,6 +107,12 @@ SOURCES: list[tuple[str, str, str, str]] = [
     ("event_time: at", "event_time: at, select: {a: x, A: y}", "line 2: ", "found `a` and `A`"),
     ("event_time: at", "event_time: at, select: {_a: x}", "line 2: ", "cannot be a column"),
     ("event_time: at", "event_time: at, event_id: {within: 1 day}", "line 2: ", "`of` is missing"),
+    (
+        "path: data/rides",
+        "path: 'data/{date:%Y}'",
+        "line 2: ",
+        "`{date:%Y}` stands for no time",
+    ),
     (SOURCE, SOURCE + "\nsources: {}", "line 3: ", "found an empty mapping; allowed is a mapping of names"),
     (SOURCE, SOURCE + "\nsources: 5", "line 3: ", "sources: found `5`; allowed is a mapping of names"),
     (SOURCE, SOURCE + "\nsources: [a]", "line 3: ", "sources: found a list; allowed is a mapping of names"),
