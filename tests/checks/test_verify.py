@@ -80,7 +80,7 @@ def test_a_problem_says_its_line_and_what_was_found(
             "has `false` (YAML takes `no`, `yes`, `on` and `off` for those)",
         ),
         ("origin", ["SE", 1], "has `1`, and column `origin` is STRING: write it in quotes"),
-        ("distance", [1, True], "has `true`"),
+        ("distance", [1, True], "line 5"),
         ("origin", ["SE", None], None),
         ("distance", [1, 2.5, None], None),
     ],
