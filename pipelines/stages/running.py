@@ -137,7 +137,8 @@ def _refuse_too_early(work: Work, stage: str) -> None:
                 forget(work.tables, work.run)
             elif opening.status not in (None, "running"):
                 mark(work.tables, work.run, status=opening.status)
-            whose = f" of source {', '.join(missing)}" if needed == "accumulate" and missing else ""
+            is_some = needed == "accumulate" and 0 < len(missing) < len(sources)
+            whose = f" of source {', '.join(missing)}" if is_some else ""
             raise CorrectTheCall(
                 f"batch {work.batch}: the stage {needed}{whose} has not run, or not since the spec was "
                 f"changed or a stage before it was run again; run it before {stage}"
