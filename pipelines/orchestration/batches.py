@@ -35,10 +35,10 @@ def data_interval(
 
 
 def is_beside(batch: Interval, earlier_end: datetime | None, *, newest: Interval) -> bool:
-    """Whether a batch comes after the newest and an earlier run is for none that does: neither changes what
-    the other finds.
+    """Whether a batch comes after the newest, and an earlier run is for one that is older than that: neither
+    changes what the other finds.
     """
-    return earlier_end is not None and to_us(earlier_end) <= newest.end_us <= batch.start_us
+    return earlier_end is not None and to_us(earlier_end) < newest.end_us <= batch.start_us
 
 
 def batch_of(wishes: Wishes, interval: Interval | None, *, following: Callable[[], Interval]) -> Interval:

@@ -80,7 +80,8 @@ def test_a_backfill_of_dates_that_says_no_batch_is_refused() -> None:
 
 def test_a_new_batch_is_beside_an_earlier_run_that_fills_in_what_is_older_than_the_newest() -> None:
     assert is_beside(days(20, 21), day(5), newest=days(19, 20))
-    # Its turn is still to come, or the batch itself is an older one.
+    # Its turn is still to come, or it is the newest again, or the batch itself is an older one.
+    assert not is_beside(days(20, 21), day(20), newest=days(19, 20))
     assert not is_beside(days(20, 21), day(20), newest=days(18, 19))
     assert not is_beside(days(6, 7), day(5), newest=days(19, 20))
     assert not is_beside(days(20, 21), None, newest=days(19, 20))
