@@ -146,3 +146,13 @@ def test_a_stage_keeps_to_what_was_said_to_those_before_it_and_waits_for_every_s
     for stage in STAGES[1:]:
         assert place.sash("stage", stage, *batch).code == 0
     assert "Watermark: the final one" in place.sash("status").out
+
+
+def test_a_misspelt_expectation_is_told_before_a_batch_is_opened(place: Place, spark: SparkSession):
+    place.write_spec(("key: [city]", "key: [city]\nexpectations: dags/suite.yml"))
+    suite = "panes:\n  - expect_column_maxx_to_be_between: {column: mean_fare, max_value: 9}\n"
+    (place.home / "dags" / "suite.yml").write_text(suite)
+    place.write_rides(RIDES)
+    said = place.sash("run", "--from", "2024-01-01", "--to", "2024-01-02")
+    assert said.code == 2 and "there is no expectation `expect_column_maxx_to_be_between`" in said.err
+    assert read_ledger(place.store, "rides") == []
