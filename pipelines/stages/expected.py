@@ -8,7 +8,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from pipelines.checks import Expectation, Stage, Suite, is_row_rule, missing_columns, verify_rules
+from pipelines.checks import (
+    Expectation,
+    Stage,
+    Suite,
+    is_row_rule,
+    missing_columns,
+    unknown_names,
+    verify_rules,
+)
 from pipelines.ingest.fate import as_read
 from pipelines.ingest.read import Schemas
 from pipelines.stages.shapes import no_events
@@ -32,6 +40,15 @@ def unfit(site: Site, suite: Suite, *, shapes: Shapes, schemas: Schemas) -> tupl
         found += missing_columns(suite.at(stage), tables[stage])
     name = suite.path.name if suite.path else ""
     return tuple(f"{name}, {problem}" for problem in found)
+
+
+def unknown_in(suite: Suite) -> tuple[str, ...]:
+    """The problems, with the name of the suite's file, of names and arguments that are Great Expectations'
+    own, if it will be asked at all; all others are known since they were read.
+    """
+    asks = any(it.stage != "events" or not is_row_rule(it) for it in suite.expectations)
+    name = suite.path.name if suite.path else ""
+    return tuple(f"{name}, {problem}" for problem in unknown_names(suite)) if asks else ()
 
 
 def _of_rules(site: Site, suite: Suite, *, schemas: Schemas) -> Iterator[str]:

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from pipelines.checks import is_row_rule, unknown_names
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.read import schemas_of
 from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
 from pipelines.spec import state_fingerprint
-from pipelines.stages.expected import unfit
+from pipelines.stages.expected import unfit, unknown_in
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site, on_stored_frames
 from pipelines.store import small
@@ -84,11 +83,9 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
     check(site.spark, site.pipeline, schemas=schemas)
     shapes = shapes_of(site, schemas=schemas)
     problems = unfit(site, site.suite, shapes=shapes, schemas=schemas)
-    has_run = any((row.batch, row.status) == (batch, "published") for row in rows)
-    if not has_run and any(it.stage != "events" or not is_row_rule(it) for it in site.suite.expectations):
-        # Of the others all is known since they were read. To ask takes two seconds, for which a batch that
-        # comes out as it was has no other use.
-        problems += unknown_names(site.suite)
+    if not any((row.batch, row.status) == (batch, "published") for row in rows):
+        # To ask takes two seconds, for which a batch that comes out as it was has no other use.
+        problems += unknown_in(site.suite)
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, problems)
     for table, columns in shapes.tables().items():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.checks import load_suite, unknown_names
+from pipelines.checks import load_suite
 from pipelines.errors import CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.read import schemas_of
 from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
 from pipelines.stages.abandoning import lanes_of
-from pipelines.stages.expected import unfit
+from pipelines.stages.expected import unfit, unknown_in
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
 from pipelines.store import attempts, small
@@ -38,8 +38,7 @@ def empty_tables(site: Site, batches: Sequence[Interval]) -> None:
     refuse_while_running(site, batches)
     anew = Site(site.spark, site.store, site.declared)
     shapes = shapes_of(anew, schemas=schemas)
-    unknown = unknown_names(suite) if suite.expectations else ()
-    problems = (*unfit(anew, suite, shapes=shapes, schemas=schemas), *unknown)
+    problems = (*unfit(anew, suite, shapes=shapes, schemas=schemas), *unknown_in(suite))
     if problems:
         raise CorrectTheSpec(site.declared.path.name, problems)
     attempt, lanes = _empty_ledger(site, batches)

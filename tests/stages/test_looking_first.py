@@ -115,6 +115,7 @@ def prepares_another_spec(
         ("schemas_of", lambda *_, **__: {}),
         ("check", lambda *_, **__: None),
         ("unfit", lambda *_, **__: ()),
+        ("unknown_in", lambda *_: ()),
         ("shapes_of", shapes_of),
     ):
         monkeypatch.setattr(preparing, name, does)
