@@ -116,7 +116,9 @@ def unfinished_first(pipeline: Pipeline, store: str, *, requests: Sequence[Reque
 
 
 def gone_on_with(pipeline: Pipeline, store: str, *, request: Request) -> Request:
-    """The request for a batch that nobody named: if it is unfinished, with what was asked for it before."""
+    """The request for a batch that nobody named, or for a later stage of it: if it is unfinished, with what
+    was asked for it before.
+    """
     pending = unfinished(read_ledger(store, pipeline.name))
     if pending is None or pending.batch != request.batch:
         return request
