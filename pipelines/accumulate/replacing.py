@@ -38,9 +38,8 @@ def with_vanished(
 def changed_places(
     partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
 ) -> DataFrame:
-    """Key and bounds of the partials that differ from those that stood there earlier.
-
-    Every earlier one is among `partials`.
+    """Key and bounds of the partials that differ from those that stood there earlier, and of those that
+    vanished.
     """
     sides = _sides(partials, earlier, pipeline=pipeline, bounds=bounds)
     return sides.where(~_are_alike(partials, pipeline=pipeline)).select(*pipeline.key, *bounds)
@@ -80,7 +79,7 @@ def _are_alike(partials: DataFrame, *, pipeline: Pipeline) -> Column:
         for name in part_names(aggregate):
             new, old = F.col(f"_now.{name}"), F.col(f"_was.{name}")
             alike &= is_unchanged(new, old, kind=partials.schema[name].dataType, op=aggregate.op)
-    # However an empty state is written.
-    empty = (F.col("_now.event_count") == 0) & F.coalesce(F.col("_was.event_count") == 0, F.lit(False))
+    # However an empty state is written, or not written at all.
+    empty = (F.col("_now.event_count") == 0) & (F.coalesce("_was.event_count", F.lit(0)) == 0)
     # Several stand there where a source is gone since: one takes the place of all.
     return ~F.col("_stood_for_several") & (empty | alike)

@@ -19,6 +19,7 @@ from pipelines.accumulate import (
     FRAME,
     PROTO,
     accumulate,
+    changed_places,
     is_one_grid,
     newest_per_substream,
     partial_frames,
@@ -33,6 +34,7 @@ from pipelines.ingest import (
 )
 from pipelines.ingest.watermark import Seen
 from pipelines.spec import Pipeline, Source
+from pipelines.stages.before import is_tried_before, stood_before
 from pipelines.stages.gates import event_rules
 from pipelines.stages.keeping import (
     lane,
@@ -49,7 +51,7 @@ from pipelines.stages.site import Work
 from pipelines.stages.sourcing import source_events
 from pipelines.stages.watermarks import write_progress
 from pipelines.store.asked import are_any
-from pipelines.store.progress import Done, note
+from pipelines.store.progress import CHANGED, Done, note
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import text
 from pipelines.windows import grids_of, session_windows
@@ -126,7 +128,9 @@ class _Partials:
 
 
 def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[str, tuple[int, int]]:
-    """Write partial frames and sessions; returns of each how many rows and events."""
+    """Write partial frames and sessions; returns of each how many rows were written, and of how many
+    events there are.
+    """
     every: list[_Partials] = []
     if not all(grid.of_sessions for grid in grids_of(work.pipeline)):
         frames = partial_frames(states, work.pipeline, watermark_us=work.judged_by_us)
@@ -134,13 +138,15 @@ def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[st
     if session_windows(work.pipeline):
         sessions = partial_sessions(states, work.pipeline)
         every.append(_Partials(what="sessions", rows=sessions, bounds=PROTO))
+    put_in_place = every
     if work.run.is_first:
         for one in every:
             put(work, source, table=one.table, rows=_observed(one))
     else:
-        _put_what_differs(work, source, every=every)
+        put_in_place = _put_what_differs(work, source, every=every)
     counted = {one.what: one.counting.get for one in every}
-    return {what: (int(found["rows"]), int(found["events"] or 0)) for what, found in counted.items()}
+    written = {one.what: int(counted[one.what]["rows"]) for one in put_in_place}
+    return {what: (written.get(what, 0), int(found["events"] or 0)) for what, found in counted.items()}
 
 
 def _observed(one: _Partials) -> DataFrame:
@@ -149,26 +155,42 @@ def _observed(one: _Partials) -> DataFrame:
     )
 
 
-def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials]) -> None:
-    """Write the partials with those that vanished, after noting how many differ from what stands there. What
-    was made for windows that are gone does not count: its rows go with the next that are written.
+def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials]) -> list[_Partials]:
+    """Write the partials with those that vanished, unless they stand there, after noting how many differ from
+    what stood there before the run; returns those that were written. What was made for windows that are gone
+    does not count: its rows go with the next that are written.
     """
-    replacing, differing = [], []
+    replacing, differing, changed = [], [], 0
     for one in every:
         shut_out_older(work, source, table=one.table)
-        earlier = work.tables.read(one.table).where(lane(work, source)).where(one.is_told_by(work.pipeline))
+        earlier = _of_lane(work, source, one=one, stored=work.tables.read(one.table))
         rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
-        differing.append(from_rows(rows.agg(F.count_if(DIFFERS).alias("changed")))[0].changed)
+        differs = from_rows(rows.agg(F.count_if(DIFFERS).alias("rows")))[0].rows
+        # What stands there may be of an attempt that had other rows.
+        stood = stood_before(work, one.table) if is_tried_before(work, source) else None
+        if stood is not None:
+            before = _of_lane(work, source, one=one, stored=stood)
+            others = changed_places(rows, before, pipeline=work.pipeline, bounds=one.bounds)
+        changed += differs if stood is None else others.count()
+        differing.append(differs)
         replacing.append(rows)
-    # Said before the write: an attempt that dies in between must not take its own rows for older ones.
-    done = Done(stage="accumulate", source=source.name, counts={"changed": sum(differing)})
+    # Said before the write: whoever is killed in between leaves rows of which it is known.
+    done = Done(stage="accumulate", source=source.name, counts={CHANGED: changed})
     note(work.tables, work.run, done=done)
+    written = []
     for one, rows, differs in zip(every, replacing, differing, strict=True):
         if differs or not _stands_as_mine(work, source, table=one.table):
             put(work, source, table=one.table, rows=rows.drop(DIFFERS))
+            written.append(one)
         else:
             leave(work, source, table=one.table)
         rows.unpersist()
+    return written
+
+
+def _of_lane(work: Work, source: Source, *, one: _Partials, stored: DataFrame) -> DataFrame:
+    """Of what a table holds, or once held, the rows in whose place those of the source come."""
+    return stored.where(lane(work, source)).where(one.is_told_by(work.pipeline))
 
 
 def _stands_as_mine(work: Work, source: Source, *, table: str) -> bool:

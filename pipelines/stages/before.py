@@ -12,11 +12,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.accumulate import at_places
+from pipelines.spec import Source
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any
 from pipelines.store.attempts import first_of
 from pipelines.store.history import undo
 from pipelines.store.ledger import still_mine
+from pipelines.store.progress import begun_stages
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import is_batch, is_inside
 
@@ -25,6 +27,15 @@ def stood_before(work: Work, table: str) -> DataFrame | None:
     """The table's rows before the run; `None` where nobody wrote down its version."""
     version = version_before(work, table)
     return None if version is None else work.tables.read(table, version=version)
+
+
+def is_tried_before(work: Work, source: Source) -> bool:
+    """Whether other attempts at the run may have written partial states where those of the source come, which
+    may be those of a source that the spec no longer has.
+    """
+    others = {it.name for it in work.pipeline.sources} - {source.name}
+    begun = [one for one in begun_stages(work.tables, work.run) if one.stage in (None, "accumulate")]
+    return any(one.source not in others for one in begun)
 
 
 def version_before(work: Work, table: str) -> int | None:

@@ -39,7 +39,7 @@ from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
 from pipelines.store.asked import are_any, days_in
-from pipelines.store.progress import finished_stages, stages_before
+from pipelines.store.progress import CHANGED, ever_noted, finished_stages, stages_before
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
@@ -99,8 +99,10 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
     asked = ALL if makes_coarser else whose
     days = days_in(work.tables, "partial_frames", instant="frame_start", where=asked)
     is_checked = bool(work.site.suite.at("frames"))
-    # The same partial frames as when the batch ran before make the same frames, which stand.
-    stand_already = work.has_run_alike and not makes_coarser and not is_checked
+    # The same partial frames as when the batch ran before make the same frames, which stand, unless an
+    # attempt with others has put its own there.
+    may_be_others = makes_coarser or ever_noted(work.tables, work.run, name=CHANGED)
+    stand_already = work.has_run_alike and not may_be_others and not is_checked
     if not days or stand_already:
         pass_stage(work, "frames", candidates=work.tables.read("frames").where(NONE))
         if stand_already:

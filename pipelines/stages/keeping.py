@@ -19,7 +19,7 @@ from pipelines.store.asked import are_any, missed_in
 from pipelines.store.attempts import known_sources
 from pipelines.store.fence import BY_SOURCE, lane_of
 from pipelines.store.ledger import still_mine
-from pipelines.store.progress import Done, note
+from pipelines.store.progress import CHANGED, Done, note
 from pipelines.store.reader import rows_by_batch
 from pipelines.store.sql import NONE, is_batch, is_inside, on_days_of, text
 from pipelines.store.writes import append, replace
@@ -55,7 +55,7 @@ def note_other_losses(work: Work, source: Source) -> None:
     before, now = (missed_in(work.tables, where=lane(work, source), version=it) for it in (version, None))
     known = {it.name for it in work.pipeline.windows} - set(work.run.opening.changes.new_windows)
     if any(now.get(name, 0) < missed for name, missed in before.items() if name in known):
-        note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={"changed": 1}))
+        note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={CHANGED: 1}))
 
 
 def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: Counts) -> None:

@@ -103,12 +103,13 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
 
 
 def _has_rows(site: Site, table: str, *, rows: Sequence[LedgerRow]) -> bool:
-    """Whether a table has rows, or had before the batch that is unfinished, which may be given up."""
+    """Whether a table has rows, or had before the batch that is unfinished, which may be given up: what that
+    one has put there it puts anew.
+    """
     pending = unfinished(rows)
     begun = None if pending is None else first_of(site.tables, pending.batch, revision=pending.revision)
     version = None if begun is None else begun.counts.get(table)
-    stood = version is not None and small.has_rows(site.tables, table, version=version)
-    return stood or small.has_rows(site.tables, table)
+    return small.has_rows(site.tables, table, version=version)
 
 
 def _make_anew(site: Site, table: str, *, columns: Columns, rows: Sequence[LedgerRow]) -> None:

@@ -23,14 +23,14 @@ from pipelines.stages.combining import FATES, accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.site import Work
-from pipelines.stages.watermarks import MOVED, watermark_of
+from pipelines.stages.watermarks import watermark_of
 from pipelines.store import small
 from pipelines.store.asked import as_instant, day_of
 from pipelines.store.fence import Fence
 from pipelines.store.files import bytes_on
 from pipelines.store.ledger import close_run, forget, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.progress import finished_stages, noted
+from pipelines.store.progress import CHANGED, MOVED, finished_stages, noted
 from pipelines.store.sql import NONE, is_batch, on_days_of, text
 from pipelines.store.writes import FEW_DAYS, Place, append, days_of, merge
 from pipelines.windows import closes_us
@@ -188,7 +188,7 @@ def _final_row(work: Work, fingerprint: str, *, counts: Counts, seconds: float) 
 def _changed_nothing(work: Work, *, row: LedgerRow) -> bool:
     """Whether a batch that had run was run again with the same outcome."""
     before = work.run.opening.before
-    if before is None or row.panes or any(noted(work.tables, work.run, name=it) for it in ("changed", MOVED)):
+    if before is None or row.panes or any(noted(work.tables, work.run, name=it) for it in (CHANGED, MOVED)):
         return False
     names = (*FATES, "watermark_after_us")
     return all(getattr(before, name) == getattr(row, name) for name in names) and not _keeps_others(work)

@@ -14,7 +14,7 @@ from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, changes_between, state_fingerprint, store_at, without_reading
 from pipelines.store.ledger import Run
 from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.progress import noted
+from pipelines.store.progress import CHANGED, noted
 from pipelines.store.reader import read_ledger
 from pipelines.store.retention import first_whole_us
 from pipelines.store.tables import Folder, Store
@@ -128,7 +128,7 @@ class Work:
         may_heal = self.request.ignore_lateness and self.pipeline.retention.late_events_us is not None
         if opening.before is None or opening.covered or may_heal:
             return False
-        return noted(self.tables, self.run, name="changed") == 0
+        return noted(self.tables, self.run, name=CHANGED) == 0
 
     @property
     def restates(self) -> bool:

@@ -15,26 +15,22 @@ from pipelines.ingest.watermark import (
 )
 from pipelines.intervals import LATEST_US, Interval, from_us, largest, show_instant
 from pipelines.spec import Source, known_as, state_fingerprint
+from pipelines.stages.before import version_before
 from pipelines.stages.keeping import whose
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.fence import lane_of
-from pipelines.store.progress import Done, note
+from pipelines.store.progress import MOVED, Done, note
 from pipelines.store.sql import is_inside, on_days_of
 
 Row = dict[str, small.Value]
-
-MOVED = "moved"
-"""What is noted of a batch that ran before, where its substreams stand otherwise after it now."""
 
 
 def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
     """Bring the source's substreams from where they stood before the batch to where they are after it."""
     before = _known(work, source)
     after = advance(before, seen, source=source, batch=work.batch)
-    if work.run.opening.before is not None and set(after) != set(
-        _progress(work, source.name, batch=work.batch)
-    ):
+    if work.run.opening.before is not None and set(after) != set(_stood(work, source)):
         # An older batch was restated since. Said before the write, as of partials that differ.
         note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={MOVED: 1}))
     rows: list[Row] = [
@@ -114,7 +110,13 @@ def _known(work: Work, source: Source) -> list[Progress]:
     return found
 
 
-def _progress(work: Work, source: str, *, batch: Interval) -> list[Progress]:
+def _stood(work: Work, source: Source) -> list[Progress]:
+    """Where the source's substreams stood after the batch when it ran before."""
+    version = version_before(work, "watermarks")
+    return _progress(work, source.name, batch=work.batch, version=version)
+
+
+def _progress(work: Work, source: str, *, batch: Interval, version: int | None = None) -> list[Progress]:
     return [
         Progress(
             substream=None if row["substream"] is None else str(row["substream"]),
@@ -123,12 +125,12 @@ def _progress(work: Work, source: str, *, batch: Interval) -> list[Progress]:
             watermark_us=int(str(row["watermark"])),
             is_idle=bool(row["is_idle"]),
         )
-        for row in _rows(work, batch=batch, source=source)
+        for row in _rows(work, batch=batch, source=source, version=version)
     ]
 
 
-def _rows(work: Work, *, batch: Interval, source: str | None) -> list[Row]:
-    opened = small.open_table(work.tables, "watermarks")
+def _rows(work: Work, *, batch: Interval, source: str | None, version: int | None = None) -> list[Row]:
+    opened = small.open_table(work.tables, "watermarks", version=version)
     where = [("day", "=", from_us(batch.start_us).date())]
     rows = small.read(opened, where=where)
     return [

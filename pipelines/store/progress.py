@@ -11,6 +11,11 @@ from pipelines.store.attempts import Attempt, What
 from pipelines.store.ledger import Run, now_us, still_mine, still_of_this_spec
 from pipelines.store.tables import Folder
 
+CHANGED = "changed"
+"""What is noted of a batch that ran before, where something of it counts otherwise now."""
+MOVED = "moved"
+"""What is noted of it where its substreams stand otherwise."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
@@ -40,9 +45,16 @@ def note(store: Folder, run: Run, *, done: Done) -> None:
 
 
 def noted(store: Folder, run: Run, *, name: str) -> int:
-    """The sum of a count over all notes of this revision, by whatever attempt."""
-    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
-    return sum(one.counts.get(name, 0) for one in of_run if one.what == "noted")
+    """The sum of a count over what the newest attempts at each stage and source of the run have noted."""
+    notes = _notes(store, run)
+    newest = {(one.stage, one.source): one.attempt for one in sorted(notes, key=lambda it: it.attempt)}
+    last = [one for one in notes if one.attempt == newest[one.stage, one.source]]
+    return sum(one.counts.get(name, 0) for one in last)
+
+
+def ever_noted(store: Folder, run: Run, *, name: str) -> bool:
+    """Whether an attempt at this revision, the newest or one before it, has noted a count above zero."""
+    return any(one.counts.get(name, 0) for one in _notes(store, run))
 
 
 def begun_stages(store: Folder, run: Run) -> list[Attempt]:
@@ -81,6 +93,11 @@ def stages_before(store: Folder, run: Run) -> list[Attempt]:
 def finished_stages(store: Folder, run: Run) -> list[Attempt]:
     """What the newest attempt at each stage and source of the run did."""
     return _finished(store, run.batch, revisions=[run.revision])
+
+
+def _notes(store: Folder, run: Run) -> list[Attempt]:
+    of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
+    return [one for one in of_run if one.what == "noted"]
 
 
 def _finished(store: Folder, batch: Interval, *, revisions: Collection[int]) -> list[Attempt]:

@@ -220,17 +220,28 @@ def test_who_found_nothing_changed_and_wakes_up_leaves_what_a_newer_attempt_has_
 
 
 def test_a_table_that_an_unfinished_batch_has_emptied_has_rows_still(rides: Rides) -> None:
-    def has_rows() -> bool:
-        return preparing._has_rows(Place(rides), "late_events", rows=read_rows(rides.store))  # type: ignore[arg-type]
-
-    assert not has_rows()
-    lost = {"city": "one", "source": "main", "batch_start": 0, "batch_end": DAY}
-    late = small.open_table(rides.store, "late_events")
-    small.append(late, [lost])
+    assert not has_late_rows(rides)
+    lose_one(rides)
     rides.run("two", SECOND)
     rides.begin(THIRD)
     small.let_be_empty(rides.store, "late_events")
-    assert has_rows()
+    assert has_late_rows(rides)
+
+
+def test_a_table_has_none_where_an_unfinished_batch_alone_has_put_some_there(rides: Rides) -> None:
+    rides.run("two", SECOND)
+    rides.begin(THIRD)
+    lose_one(rides)
+    assert not has_late_rows(rides)
+
+
+def lose_one(rides: Rides) -> None:
+    lost = {"city": "one", "source": "main", "batch_start": 0, "batch_end": DAY}
+    small.append(small.open_table(rides.store, "late_events"), [lost])
+
+
+def has_late_rows(rides: Rides) -> bool:
+    return preparing._has_rows(Place(rides), "late_events", rows=read_rows(rides.store))  # type: ignore[arg-type]
 
 
 def written(rides: Rides, lane: str) -> int | None:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pipelines.errors import CorrectTheSpec
 from pipelines.intervals import Interval
 from pipelines.spec import load
-from pipelines.stages import Request, Site, run_batch
+from pipelines.stages import Request, Site, run_batch, run_stage
 
 SPEC = """
 name: gates
@@ -68,6 +68,25 @@ def test_late_events_have_the_columns_of_all_sources(spark: SparkSession, tmp_pa
     told = "`crew` is integer in the table late_events, and would be string"
     with pytest.raises(CorrectTheSpec, match=told):
         run(3)
+
+
+@pytest.mark.slow
+def test_a_batch_that_was_cut_off_may_come_again_with_other_types(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "gates.yml").write_text(SPEC.replace(", jfk: {path: jfk}", ""))
+
+    def site() -> Site:
+        return Site(spark, str(tmp_path / "store"), load(tmp_path / "gates.yml", home=tmp_path))
+
+    write(tmp_path, "ewr", batch=0)
+    list(run_batch(site(), Request(batch=BATCHES[0])))
+    write(tmp_path, "ewr", batch=1, crew=pa.array([3, 4], pa.int32()))
+    run_stage(site(), Request(batch=BATCHES[1]), stage="accumulate", source="ewr")
+    write(tmp_path, "ewr", batch=1, crew=pa.array(["C3", "C4"]))
+    list(run_batch(site(), Request(batch=BATCHES[1])))
+    late = DeltaTable(tmp_path / "store" / "gates" / "late_events").to_pyarrow_table().to_pylist()
+    assert [row["crew"] for row in late] == ["C3"]
 
 
 def is_of(row: dict, batch: int) -> bool:
