@@ -165,13 +165,13 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
         shut_out_older(work, source, table=one.table)
         earlier = _of_lane(work, source, one=one, stored=work.tables.read(one.table))
         rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
-        differs = from_rows(rows.agg(F.count_if(DIFFERS).alias("rows")))[0].rows
+        differs = _count(rows.where(DIFFERS))
         # What stands there may be of an attempt that had other rows.
         stood = stood_before(work, one.table) if is_tried_before(work, source) else None
         if stood is not None:
             before = _of_lane(work, source, one=one, stored=stood)
             others = changed_places(rows, before, pipeline=work.pipeline, bounds=one.bounds)
-        changed += differs if stood is None else others.count()
+        changed += differs if stood is None else _count(others)
         differing.append(differs)
         replacing.append(rows)
     # Said before the write: whoever is killed in between leaves rows of which it is known.
@@ -186,6 +186,10 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
             leave(work, source, table=one.table)
         rows.unpersist()
     return written
+
+
+def _count(rows: DataFrame) -> int:
+    return int(from_rows(rows.agg(F.count(F.lit(1)).alias("rows")))[0].rows)
 
 
 def _of_lane(work: Work, source: Source, *, one: _Partials, stored: DataFrame) -> DataFrame:

@@ -66,8 +66,7 @@ def combine_batch(work: Work) -> Counts:
     if session_windows(work.pipeline):
         put_back(work, "sessions")
         # What later batches made of the sessions of one that has run stands: they were judged since.
-        if not work.has_run_alike:
-            counts["sessions"] = combine_touched_sessions(work, whose=whose)
+        counts["sessions"] = 0 if work.has_run_alike else combine_touched_sessions(work, whose=whose)
     else:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
     write_watermark(work)

@@ -21,7 +21,7 @@ from pipelines.store.attempts import Attempt, What, first_of
 from pipelines.store.history import versions
 from pipelines.store.ledger import Asked, Run, forget, mark
 from pipelines.store.ledger_rows import OPENING
-from pipelines.store.progress import Done, finish_stage, finished_stages, note, noted
+from pipelines.store.progress import CHANGED, Done, ever_noted, finish_stage, finished_stages, note, noted
 from pipelines.store.reader import wishes_of
 from pipelines.store.retention import say_gone
 from pipelines.store.tables import Folder
@@ -48,18 +48,21 @@ def test_an_abandoning_that_sleeps_leaves_the_notes_of_who_went_on(
     rides: Rides, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     voids, went_on = abandoning.void_attempts, list[Run]()
-    rows = Done(stage="accumulate", source="main", counts={"changed": 5})
+
+    def rows(changed: int) -> Done:
+        return Done(stage="accumulate", source="main", counts={CHANGED: changed})
 
     def slept(store: Folder, run: Run) -> None:
         went_on.append(rides.begin(SECOND))
-        note(rides.store, went_on[0], done=rows)
+        note(rides.store, went_on[0], done=rows(7))
         voids(store, run)
 
-    note(rides.store, rides.begin(SECOND), done=rows)
+    note(rides.store, rides.begin(SECOND), done=rows(5))
     monkeypatch.setattr(abandoning, "void_attempts", slept)
     with pytest.raises(WaitForTheBatch):
         abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
-    assert noted(rides.store, went_on[0], name="changed") == 10
+    assert noted(rides.store, went_on[0], name=CHANGED) == 7
+    assert ever_noted(rides.store, went_on[0], name=CHANGED)
 
 
 def test_an_abandoning_forgets_what_was_done_also_where_the_batch_is_opened_meanwhile(
