@@ -221,8 +221,12 @@ def nothing(scene: Scene) -> bool:
     return False
 
 
+def name_of(fault: Callable[[Scene], bool]) -> str:
+    return fault.__name__.replace("_", " ")
+
+
 FAULTS: dict[str, Callable[[Scene], bool]] = {
-    it.__name__.replace("_", " "): it
+    name_of(it): it
     for it in (
         *(nothing, kill_both, kill_the_jvm, kill_python, give_it_up, retry_out_of_turn),
         *(
@@ -235,3 +239,10 @@ FAULTS: dict[str, Callable[[Scene], bool]] = {
         *(half_write_an_input, put_noise_among_the_inputs, overwrite_an_input),
     )
 }
+END_WELL = frozenset(
+    map(
+        name_of,
+        (nothing, retry_out_of_turn, pause_and_take_over, run_twice_at_once, maintain_in_the_middle),
+    )
+)
+"""Those beside which what was asked is done: somebody has said so."""

@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NoReturn
 
-from tests.crash.faults import FAULTS, Scene
+from tests.crash.faults import END_WELL, FAULTS, Scene
 from tests.crash.histories import History, Restated, Retold
 from tests.crash.killing import written
 from tests.crash.regrouped import Regrouped
@@ -24,6 +24,7 @@ from tests.crash.twinned import Twinned
 from tests.crash.workers import Asked, Command, Worker
 
 TRIES = 3
+AGAIN = 0.5
 CALM = "nothing"
 # The twin can be asked for more than the plain loops know.
 KINDS: tuple[type[History], ...] = (Restated, Retold, Regrouped, Twinned)
@@ -45,8 +46,8 @@ class Soak:
         self.survived: Counter[str] = Counter()
 
     def step(self, history: History, asked: Asked, *, fault: str) -> bool:
-        """Ask with a fault; then, unless that was none, until it is done; then compare. Whether the fault
-        struck.
+        """Ask with a fault; then, unless it is done all the same, until it is; then compare. Whether the
+        fault struck.
         """
         history.foretell(asked)
         scene = Scene(
@@ -64,10 +65,11 @@ class Soak:
         has_struck = FAULTS[fault](scene)
         self.struck[fault] += has_struck
         self._replace_the_dead()
-        if fault != CALM:
-            self._ask_again(history, asked)
-        elif not is_again(history, asked):
+        if fault == CALM and not is_again(history, asked):
             history.most_writes = len(written(self.store, "commit") - stood)
+        # Who asks again may mend what the fault has left: where all is done, half of them are not asked to.
+        if fault not in END_WELL or (fault != CALM and self.chosen.random() < AGAIN):
+            self._ask_again(history, asked)
         history.compare(asked)
         self.survived[fault] += has_struck
         history.note(asked)
