@@ -167,7 +167,7 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
         rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
         differs = _count(rows.where(DIFFERS))
         # What stands there may be of an attempt that had other rows.
-        stood = stood_before(work, one.table) if is_tried_before(work, source) else None
+        stood = stood_before(work, one.table) if is_tried_before(work) else None
         if stood is not None:
             before = _of_lane(work, source, one=one, stored=stood)
             others = changed_places(rows, before, pipeline=work.pipeline, bounds=one.bounds)

@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.accumulate import at_places
-from pipelines.spec import Source
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any
 from pipelines.store.attempts import first_of
@@ -29,13 +28,14 @@ def stood_before(work: Work, table: str) -> DataFrame | None:
     return None if version is None else work.tables.read(table, version=version)
 
 
-def is_tried_before(work: Work, source: Source) -> bool:
-    """Whether other attempts at the run may have written partial states where those of the source come, which
-    may be those of a source that the spec no longer has.
+def is_tried_before(work: Work) -> bool:
+    """Whether other attempts at the run may have written partial states, be it of another source: under
+    another spec that may have stood for this one.
     """
-    others = {it.name for it in work.pipeline.sources} - {source.name}
+    first = first_of(work.tables, work.batch, revision=work.run.revision)
     begun = [one for one in begun_stages(work.tables, work.run) if one.stage in (None, "accumulate")]
-    return any(one.source not in others for one in begun)
+    # Those before the first are of a run that has ended since it changed nothing.
+    return any(first is None or one.attempt >= first.attempt for one in begun)
 
 
 def version_before(work: Work, table: str) -> int | None:

@@ -214,9 +214,9 @@ def _that_changed(work: Work, touched: DataFrame) -> DataFrame:
     if opening.before is None or opening.covered or stood is None:
         return touched
     earlier = stood.where(is_batch(work.batch))
-    bounds = (*PROTO, "source")
-    others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=bounds)
-    return at_places(touched, others, place=(*work.pipeline.key, *bounds))
+    others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=(*PROTO, "source"))
+    # Whatever source they are of: the rows of one that the spec no longer has are another's now.
+    return at_places(touched, others, place=(*work.pipeline.key, *PROTO))
 
 
 def _may_be_open(work: Work) -> str:

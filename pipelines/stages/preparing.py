@@ -15,7 +15,7 @@ from pipelines.stages.expected import unfit, unknown_in
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site, on_stored_frames
 from pipelines.store import small
-from pipelines.store.attempts import BEGUN, first_of, highest, say_versions, void
+from pipelines.store.attempts import BEGUN_AND_NOTED, first_of, highest, say_versions, void
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, have_gone, unfinished
 from pipelines.store.reader import left_over
@@ -94,7 +94,7 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
         if unlike and (is_empty(rows) or (table in AS_READ and not _has_rows(site, table, rows=rows))):
             if small.has_rows(site.tables, table):
                 # First, for nobody would know of it afterwards.
-                void(site.tables, kept=BEGUN, until=until)
+                void(site.tables, kept=BEGUN_AND_NOTED, until=until)
             _make_anew(site, table, columns=columns, rows=rows)
         elif unlike and table in AS_READ:
             _widen(site, table, columns=columns, unlike=unlike)

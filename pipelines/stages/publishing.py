@@ -30,7 +30,7 @@ from pipelines.store.fence import Fence
 from pipelines.store.files import bytes_on
 from pipelines.store.ledger import close_run, forget, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.progress import CHANGED, MOVED, finished_stages, noted
+from pipelines.store.progress import CHANGED, MOVED, ever_noted, finished_stages, noted
 from pipelines.store.sql import NONE, is_batch, on_days_of, text
 from pipelines.store.writes import FEW_DAYS, Place, append, days_of, merge
 from pipelines.windows import closes_us
@@ -189,6 +189,10 @@ def _changed_nothing(work: Work, *, row: LedgerRow) -> bool:
     """Whether a batch that had run was run again with the same outcome."""
     before = work.run.opening.before
     if before is None or row.panes or any(noted(work.tables, work.run, name=it) for it in (CHANGED, MOVED)):
+        return False
+    was_another_spec = before.spec_fingerprint != row.spec_fingerprint
+    if was_another_spec and ever_noted(work.tables, work.run, name=CHANGED):
+        # Of windows that are gone, other rows may be left, or none.
         return False
     names = (*FATES, "watermark_after_us")
     return all(getattr(before, name) == getattr(row, name) for name in names) and not _keeps_others(work)

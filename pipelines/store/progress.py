@@ -96,8 +96,13 @@ def finished_stages(store: Folder, run: Run) -> list[Attempt]:
 
 
 def _notes(store: Folder, run: Run) -> list[Attempt]:
+    """What has been noted since the first attempt: those before it are of a run that has ended since it
+    changed nothing.
+    """
     of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
-    return [one for one in of_run if one.what == "noted"]
+    first = attempts.first_of(store, run.batch, revision=run.revision)
+    since = 0 if first is None else first.attempt
+    return [one for one in of_run if one.what == "noted" and one.attempt >= since]
 
 
 def _finished(store: Folder, batch: Interval, *, revisions: Collection[int]) -> list[Attempt]:

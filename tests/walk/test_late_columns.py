@@ -89,5 +89,34 @@ def test_a_batch_that_was_cut_off_may_come_again_with_other_types(
     assert [row["crew"] for row in late] == ["C3"]
 
 
+@pytest.mark.slow
+def test_frames_of_a_file_that_was_wrong_go_where_its_columns_go(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "gates.yml").write_text(SPEC.replace(", jfk: {path: jfk}", ""))
+
+    def site() -> Site:
+        return Site(spark, str(tmp_path / "store"), load(tmp_path / "gates.yml", home=tmp_path))
+
+    def write_in_time() -> None:
+        at = pa.array([BATCHES[1].end_us - 1], INSTANT)
+        pq.write_table(pa.table({"user": ["ann"], "at": at, "came": at}), tmp_path / "ewr" / "rows.parquet")
+
+    def contents() -> list[list[str]]:
+        tables = ("frames", "windows", "panes", "late_events", "runs")
+        there = [DeltaTable(tmp_path / "store" / "gates" / it).to_pyarrow_table() for it in tables]
+        return [sorted(str({**row, "crew": None}) for row in rows.to_pylist()) for rows in there]
+
+    write(tmp_path, "ewr", batch=0)
+    list(run_batch(site(), Request(batch=BATCHES[0])))
+    write_in_time()
+    list(run_batch(site(), Request(batch=BATCHES[1])))
+    stood = contents()
+    write(tmp_path, "ewr", batch=1, crew=pa.array([3, 4], pa.int32()))
+    for stage, source in (("accumulate", "ewr"), ("combine", None)):
+        run_stage(site(), Request(batch=BATCHES[1]), stage=stage, source=source)
+    write_in_time()
+    list(run_batch(site(), Request(batch=BATCHES[1])))
+    assert contents() == stood
+
+
 def is_of(row: dict, batch: int) -> bool:
     return row["batch_end"].microsecond == BATCHES[batch].end_us

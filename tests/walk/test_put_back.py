@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.errors import LookAtTheData
+from pipelines.errors import CorrectTheSpec, LookAtTheData
 from pipelines.intervals import Interval
+from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch, run_stage
 from pipelines.stages.running import STAGES
 from tests.walk.published import in_microseconds
@@ -68,3 +69,80 @@ def test_rows_that_are_put_back_leave_no_trace_of_others_that_were_tried(
     write_clicks(tmp_path, CLICKS)
     list(run_batch(site, Request(batch=batch)))
     assert contents(tmp_path / "store") == stood
+
+
+SOURCES = """
+name: clicks
+source: {format: parquet, event_time: event_time, arrival_time: arrival_time}
+sources: {web: {path: web}, app: {path: app}}
+key: [user]
+aggregates: {total: {sum: number}}
+windows:
+  visits: {session: 10 s, allowed_lateness: 60 s}
+  minute: {tumbling: 60 s, allowed_lateness: 60 s}
+"""
+OF_WEB: list[Click] = [("ann", 1, 10, 0), ("ann", 2, 50, 50)]
+OF_APP: list[Click] = [("bob", 4, 20, 20)]
+
+
+class Sources:
+    """A pipeline of two sources, one of which may go and come back."""
+
+    def __init__(self, spark: SparkSession, home: Path) -> None:
+        self.spark, self.home = spark, home
+        for name in ("web", "app"):
+            (home / name / "data").mkdir(parents=True)
+        (home / "dags").mkdir()
+        self.feed(OF_WEB, OF_APP)
+
+    def feed(self, of_web: list[Click], of_app: list[Click]) -> None:
+        write_clicks(self.home / "web", of_web)
+        write_clicks(self.home / "app", of_app)
+
+    def site(self, spec: str = SOURCES) -> Site:
+        path = self.home / "dags" / "clicks.yml"
+        path.write_text(spec.replace("path: web", "path: web/data").replace("path: app", "path: app/data"))
+        return Site(self.spark, str(self.home / "store"), load(path))
+
+    def windows(self) -> set[tuple[str, str, int]]:
+        rows = in_microseconds(self.home / "store" / "clicks" / "windows")
+        return {(it["window"], it["user"], it["total"]) for it in rows}
+
+
+WITHOUT_APP = SOURCES.replace(", app: {path: app}", "")
+OF_ANN = {("visits", "ann", 1), ("visits", "ann", 2), ("minute", "ann", 3)}
+ALL = OF_ANN | {("visits", "bob", 4), ("minute", "bob", 4)}
+
+
+@pytest.mark.slow
+def test_what_a_source_had_brought_that_is_gone_is_taken_back(spark: SparkSession, tmp_path: Path) -> None:
+    sources, first = Sources(spark, tmp_path), Request(batch=FIRST, final=True)
+    list(run_batch(sources.site(), first))
+    assert sources.windows() == ALL
+    list(run_batch(sources.site(WITHOUT_APP), first))
+    assert sources.windows() == OF_ANN
+
+
+@pytest.mark.slow
+def test_a_source_that_comes_back_without_rows_takes_back_what_it_had_brought(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sources, first = Sources(spark, tmp_path), Request(batch=FIRST, final=True)
+    list(run_batch(sources.site(), first))
+    run_stage(sources.site(WITHOUT_APP), first, stage="accumulate", source="web")
+    sources.feed(OF_WEB, [])
+    list(run_batch(sources.site(), first))
+    assert sources.windows() == OF_ANN
+
+
+@pytest.mark.slow
+def test_a_window_that_was_away_while_rows_were_put_back_is_new(spark: SparkSession, tmp_path: Path) -> None:
+    sources = Sources(spark, tmp_path)
+    with_own = SOURCES + "  own: {tumbling: 60 s, unaligned: true}\n"
+    list(run_batch(sources.site(with_own), Request(batch=FIRST)))
+    sources.feed([*OF_WEB, ("cem", 8, 30, 30)], OF_APP)
+    run_stage(sources.site(), Request(batch=FIRST), stage="accumulate", source="web")
+    sources.feed(OF_WEB, OF_APP)
+    list(run_batch(sources.site(), Request(batch=FIRST)))
+    with pytest.raises(CorrectTheSpec, match="own"):
+        list(run_batch(sources.site(with_own), Request(batch=SECOND_BATCH)))
