@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from pyspark.errors import AnalysisException
 from pyspark.sql.types import (
     ArrayType,
@@ -16,6 +18,7 @@ from pyspark.sql.types import (
 
 from pipelines.errors import CorrectTheSpec
 from pipelines.spec import Source
+from pipelines.spec.sql import MOST_NESTED
 
 UNREADABLE = "_unreadable"
 TEXT_FORMATS = ("csv", "json")
@@ -23,6 +26,9 @@ TEXT_FORMATS = ("csv", "json")
 
 def declared_schema(source: Source) -> StructType:
     """The schema that the spec declares; Spark has to be running, which parses it."""
+    deep = max(accumulate({"<": 1, ">": -1}.get(sign, 0) for sign in str(source.schema)), default=0)
+    if deep > MOST_NESTED:
+        raise _no_schema(source, f"found types nested {deep} deep, and {MOST_NESTED} are allowed")
     try:
         declared = _as_stored(DataType.fromDDL(str(source.schema)))
     except (AnalysisException, ValueError) as error:

@@ -42,7 +42,7 @@ from pipelines.ingest.read import Schemas
 from pipelines.spec import Custom, PerElement, Pipeline, Source, Unaligned
 from pipelines.spec.places import with_lines
 from pipelines.spec.reserved import ILLEGAL, LATE_EVENT_COLUMNS
-from pipelines.spec.sql import names_in, taken_for_functions
+from pipelines.spec.sql import names_in, shown, taken_for_functions
 from pipelines.spec.tokens import fold
 from pipelines.windows import window_function
 
@@ -210,9 +210,9 @@ def _problems(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
         known += [] if functions else [one]
         for name in functions:
             said = (
-                f"{one.place}: `{one.sql}`: found `{name}`, which is no column, so that Spark takes it for "
+                f"{one.place}: `{shown(one.sql)}`: found `{name}`, which is no column, so that Spark takes "
             )
-            yield f"{said}a function that is not the same in a second run; {_columns(rows.columns)}"
+            yield f"{said}it for a function that is not the same in a second run; {_columns(rows.columns)}"
     yield from _analysed(rows, known)
 
 
@@ -227,14 +227,14 @@ def _analysed(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
             for one in asked:
                 yield from _analysed(rows, [one])
             return
-        found = f"{asked[0].place}: `{asked[0].sql}`"
+        found = f"{asked[0].place}: `{shown(asked[0].sql)}`"
         if isinstance(error, ParseException):
             yield f"{found} does not parse as SQL: {_first_line(error)}; {FORBIDDEN}"
         else:
             yield f"{found}: {_first_line(error)}; {_columns(rows.columns)}"
         return
     for one, kind in zip(asked, kinds, strict=True):
-        found = f"{one.place}: `{one.sql}` is {kind.simpleString().upper()}; allowed"
+        found = f"{one.place}: `{shown(one.sql)}` is {kind.simpleString().upper()}; allowed"
         if one.wanted and not isinstance(kind, one.wanted):
             yield f"{found} is {_names(one.wanted)}"
         elif one.ordered and not can_be_ordered(kind):
@@ -290,7 +290,7 @@ def _columns(names: list[str]) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].removesuffix(".")
+    return shown(str(error).strip().splitlines()[0].removesuffix("."))
 
 
 def check(spark: SparkSession, pipeline: Pipeline, *, schemas: Schemas) -> None:

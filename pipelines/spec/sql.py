@@ -29,6 +29,12 @@ of it tells nobody, and the casts that read it need not be written.
 
 TIME_ALONE = re.compile(r"t?\d{1,2}:")
 
+MOST_NESTED = 100
+"""How deep an expression may be nested. Spark's parser goes down once for each level: at thousands it takes
+minutes, and ends with its stack."""
+
+MOST_SHOWN = 500
+
 ROW = "allowed is an expression over the row"
 
 
@@ -74,7 +80,7 @@ def problems_of(sql: str, *, may_be_columns: Collection[str] = ()) -> tuple[str,
         return ("found no SQL; allowed is an expression over the row",)
     places = [Place(tokens, index) for index in range(len(tokens))]
     told = (problem for place in places for problem in _problems(place, may_be_columns))
-    return tuple(dict.fromkeys([*_unbalanced(tokens), *told]))
+    return tuple(dict.fromkeys([*_unbalanced(tokens), *_too_deep(tokens), *told]))
 
 
 def taken_for_functions(sql: str, columns: Collection[str]) -> tuple[str, ...]:
@@ -89,6 +95,11 @@ def taken_for_functions(sql: str, columns: Collection[str]) -> tuple[str, ...]:
             place.token.name for place in places if _is_bare(place) and place.token.name not in known
         )
     )
+
+
+def shown(sql: str) -> str:
+    """An expression as a message shows it: of a long one the beginning."""
+    return sql if len(sql) <= MOST_SHOWN else f"{sql[:MOST_SHOWN]}…"
 
 
 def names_in(sql: str) -> frozenset[str]:
@@ -186,3 +197,16 @@ def _unbalanced(tokens: tuple[Token, ...]) -> Iterator[str]:
             return
     if opened:
         yield f"found `{opened[-1]}` without its partner; allowed is one that closes each"
+
+
+def _too_deep(tokens: tuple[Token, ...]) -> Iterator[str]:
+    """Brackets and CASE nest what is between them, and so does each of several signs before an operand."""
+    inside = before = deepest = 0
+    for token in tokens:
+        inside += token.is_mark("(", "[") or token.is_word("case")
+        inside -= token.is_mark(")", "]") or token.is_word("end")
+        is_before = token.is_word("not") or token.is_mark("-", "+", "~", "!")
+        before = before + 1 if is_before else 0
+        deepest = max(deepest, inside + before)
+    if deepest > MOST_NESTED:
+        yield f"found an expression nested {deepest} deep; allowed are {MOST_NESTED}"

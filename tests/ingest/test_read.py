@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.errors import CorrectTheSpec
+from pipelines.ingest.declared import declared_schema
 from pipelines.ingest.events import ARRIVAL_US, IS_BROKEN, to_events
 from pipelines.ingest.read import any_path, is_there, local_bytes, read_rows, schema_of
 from pipelines.intervals import Interval, to_us
@@ -168,6 +169,11 @@ def test_lengths_of_texts_are_let_go(spark: SparkSession, tmp_path: Path) -> Non
 def test_no_file_on_any_day_is_told(tmp_path: Path) -> None:
     with pytest.raises(CorrectTheSpec, match=r"there is no file at .*day=\{from:%Y-%m-%d\} for any batch"):
         any_path(source(DAILY), tmp_path)
+
+
+def test_types_that_are_nested_too_deeply_are_refused_before_a_parser_has_them() -> None:
+    with pytest.raises(CorrectTheSpec, match="found types nested 5000 deep, and 100 are allowed"):
+        declared_schema(replace(source("x"), schema="a " + 5000 * "ARRAY<" + "INT" + 5000 * ">"))
 
 
 @pytest.mark.parametrize("format_", ["csv", "json", "parquet"])

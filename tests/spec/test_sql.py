@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from pipelines.spec.functions import LIKE_COLUMNS
-from pipelines.spec.sql import problems_of, taken_for_functions
+from pipelines.spec.sql import problems_of, shown, taken_for_functions
 from pipelines.spec.tokens import tokens_of
 
 FINE = [
@@ -224,3 +224,30 @@ def test_a_time_without_its_date_is_refused_where_spark_takes_todays(sql: str) -
 @pytest.mark.parametrize("sql", ["timestamp '2013-01-01 10:15'", "slot = '10:15'", "d LIKE '10:15'"])
 def test_a_time_with_its_date_and_a_text_that_is_none_are_allowed(sql: str) -> None:
     assert list(problems_of(sql)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "after"),
+    [
+        ("(", "a", ")"),
+        ("f(", "a", ")"),
+        ("CASE WHEN ", "a", " THEN b END"),
+        ("NOT ", "a", ""),
+        ("- ", "a", ""),
+    ],
+)
+def test_what_is_nested_too_deeply_for_a_parser_is_refused_at_once(
+    before: str, inside: str, after: str
+) -> None:
+    assert problems_of(100 * before + inside + 100 * after) == ()
+    (problem,) = problems_of(5000 * before + inside + 5000 * after)
+    assert problem == "found an expression nested 5000 deep; allowed are 100"
+
+
+def test_much_that_stands_side_by_side_is_not_nested() -> None:
+    assert problems_of("a IN (" + ", ".join(["f(-1)"] * 5000) + ") AND NOT b" + " AND NOT b" * 1000) == ()
+
+
+def test_of_a_long_expression_a_message_shows_the_beginning() -> None:
+    assert shown("a + b") == "a + b"
+    assert shown("a + " * 5000) == ("a + " * 5000)[:500] + "…"
