@@ -116,7 +116,7 @@ def main(batches: int, seed: int) -> None:
         print("  drawn  struck  survived")
         for fault, times in soak.drawn.most_common():
             print(f"  {times:5} {soak.struck[fault]:7} {soak.survived[fault]:9}  {fault}", flush=True)
-    print("After each batch all tables were those of the plain loops, or of the twin.")
+    print("After each batch the tables were those of the plain loops, or all those of the twin.")
 
 
 def leave(*_: object) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Real Airflow, from the params of a run to the tables: four small pipelines, each in a DAG of its own.
+"""Real Airflow, from the params of a run to the tables: five small pipelines, each in a DAG of its own.
 
 `strict` starts a Spark for each run, and a check stops it; `visits` and the backfilled `daily` work on one
 that is always there.
@@ -37,6 +37,9 @@ SPECS = {
     "hourly": SOURCE
     + "sources: {app: {path: data/app.csv}}\nschedule: {start: 2024-01-01}\n"
     + "key: []\naggregates: {visits: count}\nwindows: {hourly: {tumbling: 1 hour}}\n",
+    "pair": SOURCE
+    + "sources: {web: {path: data/web.csv}, app: {path: data/app.csv}}\n"
+    + "key: [page]\naggregates: {visits: count}\nwindows: {hourly: {tumbling: 1 hour}}\n",
     "daily": SOURCE
     + "sources: {app: {path: data/app.csv}}\nschedule: {start: 2024-01-01}\n"
     + "key: []\naggregates: {visits: count}\nwindows: {daily: {tumbling: 1 day}}\n",
@@ -45,6 +48,7 @@ DAG_FILES = {
     "visits": 'windowed_dag("visits.yml", spark_conn_id="always")',
     "strict": 'windowed_dag("strict.yml", schedule=None)',
     "hourly": 'windowed_dag("hourly.yml", spark_conn_id="always", schedule=None)',
+    "pair": 'windowed_dag("pair.yml", spark_conn_id="always", schedule=None, max_active_runs=2)',
     # The end keeps Airflow from starting a run for yesterday.
     "daily": 'windowed_dag("daily.yml", spark_conn_id="always", end_date=datetime(2024, 1, 3))',
 }
@@ -66,7 +70,7 @@ BOUNDS = {"from": "2024-01-01", "to": "2024-01-02"}
 
 
 def lay_out(folder: Path) -> None:
-    """The files of the four pipelines."""
+    """The files of the pipelines."""
     for name in ("dags", "data", "expectations"):
         (folder / name).mkdir()
     for name, spec in SPECS.items():
@@ -79,7 +83,7 @@ def lay_out(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    """Airflow with the four DAGs, a Spark that is always there, and the backfill of `daily` under way."""
+    """Airflow with the DAGs, a Spark that is always there, and the backfill of `daily` under way."""
     folder = tmp_path_factory.mktemp("airflow")
     lay_out(folder)
     days = ("2024-01-01", "2024-01-02")
@@ -150,6 +154,17 @@ def test_two_runs_of_one_batch_at_once_change_nothing(airflow: Services, visits:
     runs = [airflow.trigger("visits", **BOUNDS) for _ in range(2)]
     assert [airflow.outcome("visits", run) for run in runs] == ["success", "success"]
     assert (ledger(airflow, "visits"), stored(airflow, "panes", pipeline="visits")) == before
+
+
+@pytest.mark.slow
+def test_two_runs_that_are_at_a_new_batch_at_once_leave_what_one_would(airflow: Services) -> None:
+    runs = [airflow.trigger("pair", **BOUNDS, final=True) for _ in range(2)]
+    assert [airflow.outcome("pair", run) for run in runs] == ["success", "success"]
+    first, second = (airflow.ask("GET", f"dags/pair/dagRuns/{run}") for run in runs)
+    assert second["start_date"] < first["end_date"]
+    (row,) = ledger(airflow, "pair")
+    assert (row.batch, row.status, row.revision, row.accepted) == (FIRST, "published", 0, 5)
+    assert windows(airflow, "pair") == {("a", hour(0), 3), ("b", hour(1), 1), ("b", hour(2), 1)}
 
 
 @pytest.mark.slow

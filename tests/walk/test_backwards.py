@@ -31,7 +31,7 @@ def test_backwards_all_is_as_forwards_but_for_what_is_late_forwards(
 ) -> None:
     batches = [Interval(start * SECOND, (start + 100) * SECOND) for start in range(0, 400, 100)]
     spec = SPEC.replace(SPEC.splitlines()[-1], WINDOWS)
-    found = {}
+    found, held = {}, {}
     for way in ("forwards", "backwards"):
         (tmp_path / way).mkdir()
         site = site_of(spark, tmp_path / way, clicks, spec=spec)
@@ -39,9 +39,12 @@ def test_backwards_all_is_as_forwards_but_for_what_is_late_forwards(
             list(run_batch(site, Request(batch=batch)))
         list(run_batch(site, Request(batch=batches[-1], final=True)))
         found[way] = windows(tmp_path / way / "store")
+        held[way] = [states(tmp_path / way / "store", table) for table in ("frames", "sessions")]
     assert len(found["forwards"]) > 8
     if not lost:
         assert found["backwards"] == found["forwards"]
+        assert held["backwards"] == held["forwards"]
+        assert all(held["forwards"])
         return
     # Backwards nothing has come that would make it late: its batch is judged by the watermark before it.
     assert set(found["backwards"]) - set(found["forwards"]) == {
@@ -67,6 +70,11 @@ def windows(store: Path) -> Windows:
         )
         for row in rows
     )
+
+
+def states(store: Path, table: str) -> list[str]:
+    rows = DeltaTable(store / "clicks" / table).to_pyarrow_table().to_pylist()
+    return sorted(str(row) for row in rows if row["event_count"])
 
 
 def late_events(store: Path) -> list[dict]:

@@ -132,6 +132,19 @@ def test_ids_are_remembered_once_also_when_a_batch_runs_again(spark: SparkSessio
 
 
 @pytest.mark.slow
+def test_of_ids_that_lie_further_back_no_file_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    _, _, site = run(spark, tmp_path, within=", within: 100 s")
+    # Whoever reads one of these fails.
+    for file in (tmp_path / "store" / "sales" / "event_ids").glob("**/*.parquet"):
+        file.unlink()
+    again = {"shop": "a", "ticket": 1, "number": 16384, "event_time": 450 * SECOND}
+    rows = [{**again, "arrival_time": at * SECOND} for at in (450, 460)]
+    pq.write_table(pa.Table.from_pylist(rows, schema=ROWS), tmp_path / "data" / "rows.parquet")
+    *_, published = run_batch(site, Request(batch=Interval(400 * SECOND, 500 * SECOND)))
+    assert (published.counts["late"], published.counts["duplicates"]) == (1, 1)
+
+
+@pytest.mark.slow
 def test_an_older_batch_that_ran_later_repeats_no_id_of_one_that_runs_again(
     spark: SparkSession, tmp_path: Path
 ) -> None:
