@@ -250,40 +250,6 @@ def test_what_is_cut_off_an_open_session_is_published_though_it_ended_long_ago(
     }
 
 
-@pytest.mark.slow
-def test_a_restatement_says_that_it_restates_where_it_splits_a_session_and_where_it_joins_two(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    #   0 |--- 8 ---- 16 ---| 26, of which 8 goes, and comes back
-    clicks = [("ann", 1, 0, 0), ("ann", 2, 8, 0), ("ann", 4, 16, 0), ("bob", 8, 50, 0)]
-    site, request = site_of(spark, tmp_path, clicks), Request(batch=Interval(0, 100 * SECOND))
-    list(run_batch(site, request))
-    for rows in (clicks[:1] + clicks[2:], clicks):
-        write_clicks(tmp_path, rows)
-        list(run_batch(site, request))
-    rows = DeltaTable(tmp_path / "store" / "clicks" / "panes").to_pyarrow_table().to_pylist()
-    told = sorted(
-        (
-            row["revision"],
-            row["restated"],
-            row["kind"],
-            int(row["window_start"].timestamp()),
-            row["total"],
-            row["batch_end"].timestamp(),
-        )
-        for row in rows
-    )
-    assert told == [
-        (0, False, "insert", 0, 7, 100),
-        (1, True, "insert", 0, 1, 100),
-        (1, True, "insert", 16, 4, 100),
-        (1, True, "retract", 0, 7, 100),
-        (2, True, "insert", 0, 7, 100),
-        (2, True, "retract", 0, 1, 100),
-        (2, True, "retract", 16, 4, 100),
-    ]
-
-
 def test_data_that_was_put_back_leaves_no_session_of_what_was_tried_between(
     spark: SparkSession, tmp_path: Path
 ) -> None:
