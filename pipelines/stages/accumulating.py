@@ -161,13 +161,14 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
     does not count: its rows go with the next that are written.
     """
     replacing, differing, changed = [], [], 0
+    # What stands there may be of an attempt that had other rows.
+    is_tried = is_tried_before(work)
     for one in every:
         shut_out_older(work, source, table=one.table)
         earlier = _of_lane(work, source, one=one, stored=work.tables.read(one.table))
         rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
         differs = _count(rows.where(DIFFERS))
-        # What stands there may be of an attempt that had other rows.
-        stood = stood_before(work, one.table) if is_tried_before(work) else None
+        stood = stood_before(work, one.table) if is_tried else None
         if stood is not None:
             before = _of_lane(work, source, one=one, stored=stood)
             others = changed_places(rows, before, pipeline=work.pipeline, bounds=one.bounds)

@@ -47,7 +47,7 @@ def note(store: Folder, run: Run, *, done: Done) -> None:
 def noted(store: Folder, run: Run, *, name: str) -> int:
     """The sum of a count over what the newest attempts at each stage and source of the run have noted."""
     notes = _notes(store, run)
-    newest = {(one.stage, one.source): one.attempt for one in sorted(notes, key=lambda it: it.attempt)}
+    newest = {(one.stage, one.source): one.attempt for one in notes}
     last = [one for one in notes if one.attempt == newest[one.stage, one.source]]
     return sum(one.counts.get(name, 0) for one in last)
 
@@ -96,8 +96,8 @@ def finished_stages(store: Folder, run: Run) -> list[Attempt]:
 
 
 def _notes(store: Folder, run: Run) -> list[Attempt]:
-    """What has been noted since the first attempt: those before it are of a run that has ended since it
-    changed nothing.
+    """What has been noted since the first attempt, oldest first: attempts before it are of a run that has
+    ended since it changed nothing.
     """
     of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
     first = attempts.first_of(store, run.batch, revision=run.revision)
