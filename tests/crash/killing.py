@@ -4,6 +4,7 @@ JVM at once, or to one of them. Or stops it there for as long as somebody copies
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -67,20 +68,34 @@ def run_and_kill(command: Sequence[str], store: Path, *, at: Moment, victim: Vic
         return Ended(reached, said, watch.tables[-1] if watch.tables else None)
 
 
-def run_and_freeze(command: Sequence[str], store: Path, *, what: What, keep: Callable[[str], None]) -> None:
-    """Start a command, and stop all of it at each of its writes while `keep`, which is told the table, looks
-    at what a SIGKILL would leave there: the same, for a process that is stopped writes nothing, and one that
-    is killed tidies nothing up. It has to end well.
+def run_and_freeze(
+    command: Sequence[str], store: Path, *, what: What, keep: Callable[[Sequence[Path]], None]
+) -> None:
+    """Start a command, and stop all of it at each of its writes while `keep`, which is told what came since
+    it was stopped before, looks at what a SIGKILL would leave there: the same, for a process that is stopped
+    writes nothing, and one that is killed tidies nothing up. It has to end well.
     """
     with Watch(store, what) as watch, started(command) as (process, output):
         tree, kept = Tree(process.pid), 0
         while wait_until(lambda after=kept: watch.sees(after + 1, seconds=WATCH_SECONDS), process):
             with tree.frozen():
                 watch.catch_up()
-                keep(watch.tables[-1])
-            kept = len(watch.tables)
+                keep(watch.writes[kept:])
+            kept = len(watch.writes)
         # `None`: it has neither written nor ended for too long.
         assert process.poll() == 0, all_of(output)
+
+
+def uncommit(commit: Path) -> None:
+    """Leave what was there just before a commit to a table, its newest: its data stay, and count for nothing.
+
+    A process that is stopped may have made a commit or two since the one that it was to be stopped at.
+    """
+    for path in commit.parent.glob(f"*{commit.stem}*"):
+        path.unlink()
+    newest = commit.parent / "_last_checkpoint"
+    if newest.exists() and json.loads(newest.read_text())["version"] >= int(commit.stem):
+        newest.unlink()
 
 
 @contextmanager

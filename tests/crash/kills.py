@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.intervals import Interval, show_instant
-from tests.crash.killing import Moment, run_and_freeze, run_and_kill, written
-from tests.crash.watching import What
+from tests.crash.killing import Moment, run_and_freeze, run_and_kill, uncommit, written
+from tests.crash.watching import What, table_of
 from tests.crash.world import Contents, World
 
 SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
@@ -45,6 +45,8 @@ class Kills:
     """Those that a calm one commits to."""
     writes: int = 0
     """Those of the one that was stopped at each."""
+    together: int = 0
+    """How many of them came before it had stopped at another."""
     ran: int = 0
 
     def calm(self, ask: Callable[[World], None]) -> Contents:
@@ -63,15 +65,24 @@ class Kills:
         """
         running, worlds = self.before.copy(self.folder / "running"), list[World]()
 
-        def keep(table: str) -> None:
-            self.writes += 1
-            if self.writes % stride == 0 or table not in self.struck:
-                worlds.append(running.copy(self.folder / f"{self.writes}, at a {what} of {table}"))
-                self.struck.add(table)
+        def keep(writes: Sequence[Path]) -> None:
+            self.together += len(writes) - 1
+            if what == "data file":
+                # Some may count already, by a commit that is not told: only the last can be looked at.
+                writes = writes[-1:]
+            for number, path in enumerate(writes, start=1):
+                self.writes += 1
+                table = table_of(path, running.store)
+                if self.writes % stride == 0 or table not in self.struck:
+                    worlds.append(running.copy(self.folder / f"{self.writes}, at a {what} of {table}"))
+                    self.struck.add(table)
+                    for later in reversed(writes[number:]):
+                        uncommit(worlds[-1].home / later.relative_to(running.home))
 
         run_and_freeze(self.order(running, *self.words), running.store, what=what, keep=keep)
         assert self.writes > 8, "it was to be stopped at each of many writes"
-        print(f"stopped at {self.writes} writes, of which {len(worlds)} are tried", flush=True)
+        told = f"{self.writes} writes, {self.together} of them at once with the one before"
+        print(f"stopped at {told}; {len(worlds)} are tried", flush=True)
         return worlds, running
 
     def each(self, what: What, *, stride: int = 1) -> Iterator[tuple[World, bool]]:

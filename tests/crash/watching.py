@@ -32,19 +32,24 @@ NAMES: dict[What, re.Pattern[str]] = {
 
 
 class Watch:
-    """What is written from now on: `tables` are those written to, one for each write, in order."""
+    """What is written from now on: the `writes`, in order."""
 
     def __init__(self, store: Path, what: What = "commit") -> None:
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.queue = self.libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         self.folders: dict[int, Path] = {}
         self.seen: set[Path] = set()
-        self.tables: list[str] = []
+        self.writes: list[Path] = []
         self.store = store
         self.what: What = what
         store.mkdir(parents=True, exist_ok=True)
         self._look_at(store)
-        self.tables.clear()
+        self.writes.clear()
+
+    @property
+    def tables(self) -> list[str]:
+        """Those written to, one for each write, in order."""
+        return [table_of(path, self.store) for path in self.writes]
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +68,7 @@ class Watch:
         return False
 
     def count(self, table: str | None) -> int:
-        return len(self.tables) if table is None else self.tables.count(table)
+        return len(self.writes) if table is None else self.tables.count(table)
 
     def catch_up(self) -> None:
         """Take in what has happened."""
@@ -87,7 +92,7 @@ class Watch:
         if len(way) > TABLE and NAMES[self.what].fullmatch(path.name):
             if path not in self.seen:
                 self.seen.add(path)
-                self.tables.append(way[TABLE - 1])
+                self.writes.append(path)
         elif path.is_dir():
             self._look_at(path)
 
@@ -97,3 +102,8 @@ class Watch:
         self.folders[which] = folder
         for path in sorted(folder.iterdir()):
             self._came(path)
+
+
+def table_of(path: Path, store: Path) -> str:
+    """The table of a file somewhere in a store."""
+    return path.relative_to(store).parts[TABLE - 1]
