@@ -105,6 +105,30 @@ def run_as_planned(place: Place, *words: str) -> Plan:
     return plan
 
 
+def replay_as_planned(place: Place, what: str, *, said: str) -> list[str]:
+    """The kinds of the batches in the plan of a replay, which touched nothing and was what the replay then
+    did.
+    """
+    before, stood = panes(place), versions(place)
+    planned = place.sash("plan", "--replay", what, "--format", "json")
+    assert (planned.code, versions(place)) == (0, stood)
+    assert said in planned.err
+    told: list[Plan] = [json.loads(line) for line in planned.out.splitlines()]
+    assert place.sash("replay", what).code == 0
+    rows = sorted(read_ledger(place.store, "rides"), key=lambda row: row.started_at_us or 0)[-len(told) :]
+    for plan, row in zip(told, rows, strict=True):
+        assert plan["batch"] == [instant(row.batch.start_us), instant(row.batch.end_us)]
+        assert plan["counts"]["quarantined" if what == "quarantine" else what] == 0
+        assert [plan["counts"][fate] for fate in FATES] == [getattr(row, fate) for fate in FATES]
+        assert sum(it["panes"] for it in plan["published"]) == row.panes
+    published = Counter[tuple[str, str, str]]()
+    for plan in told:
+        published.update({sort_of(it): it["panes"] for it in plan["published"]})
+    assert published == panes(place) - before
+    assert published
+    return [plan["kind"] for plan in told]
+
+
 def files_of(place: Place) -> dict[str, dict[str, int]]:
     """The files of each large table, with their bytes."""
     tables = [Path(it) for it in versions(place) if Path(it).name not in SMALL]
@@ -227,24 +251,14 @@ def test_a_plan_of_several_batches_tells_each_after_those_before_it(place: Place
     assert [it["counts"]["late"] for it in told] == [row.late for row in rows] == [0, 1, 0]
     assert [it["watermark_after"] for it in told] == [at(row.watermark_after_us) for row in rows]
     assert [sum(one["panes"] for one in it["published"]) for it in told] == [row.panes for row in rows]
+    # Of a row that could not be read, and now can.
+    mended = [*RIDES[:5], ("Chur", 1.0, day(2, 2, 30), day(2, 3)), RIDES[6]]
+    place.write_rides(mended)
+    assert replay_as_planned(place, "quarantine", said="1 row, of 1 batch that run again") == ["restated"]
     # Both days run again, with what came late, and the plan says so of each.
-    place.write_rides([*RIDES, ("Bern", 7.0, day(1, 6), day(3, 4))])
+    place.write_rides([*mended, ("Bern", 7.0, day(1, 6), day(3, 4))])
     assert place.sash("run", *bounds(3, 4)).code == 0
-    before, stood = panes(place), versions(place)
-    planned = place.sash("plan", "--replay", "late", "--format", "json")
-    assert (planned.code, versions(place)) == (0, stood)
-    assert "4 rows, of 2 batches that run again" in planned.err
-    told = [json.loads(line) for line in planned.out.splitlines()]
-    assert place.sash("replay", "late").code == 0
-    assert [(it["kind"], it["counts"]["late"]) for it in told] == [("same", 0)] * 2
-    published = Counter(
-        {
-            sort: sum(one["panes"] for it in told for one in it["published"] if sort_of(one) == sort)
-            for sort in {sort_of(one) for it in told for one in it["published"]}
-        }
-    )
-    assert published == panes(place) - before
-    assert published
+    assert replay_as_planned(place, "late", said="4 rows, of 2 batches that run again") == ["same", "same"]
     nothing = place.sash("plan", "--replay", "late")
     assert (nothing.code, nothing.out) == (0, "") and "nothing to replay" in nothing.err
     refused = place.sash("plan", "--replay", "late", "--final", "--yes")
