@@ -2,8 +2,8 @@
 
 A window that becomes due publishes once, ON_TIME; one that has news publishes EARLY before, LATE after,
 when its trigger fires: the whole value, or only the news, or a retract of the last pane and the whole
-value. A restatement publishes only what changed: a retract that repeats what stood, then the new value,
-unless the window is now empty.
+value. A restatement publishes what changed: a retract that repeats what stood, then the new value, unless
+the window is now empty; and what becomes due by it.
 """
 
 from __future__ import annotations
@@ -113,7 +113,11 @@ def _told(
     if not publication.restated and not may_retract:
         # One row each: columns, which Spark compiles, cost a third less than arrays of rows.
         return published.select(*same, index, *inserted, F.lit("insert").alias("kind"))
-    rows = F.explode(_rows(pipeline, publication, inserted=inserted)).alias("_row")
+    retracts = _is_of(pipeline, "retracting") | _does_not_add_up(pipeline)
+    if publication.restated:
+        # One that only becomes due says what its mode has it say; the news of none is known here.
+        retracts |= _has_changed(published, pipeline) | _is_of(pipeline, "discarding")
+    rows = F.explode(_rows(pipeline, inserted=inserted, retracts=retracts)).alias("_row")
     return published.select(*same, index, rows).select(*same, "pane_index", "_row.*")
 
 
@@ -127,12 +131,11 @@ def _inserted(pipeline: Pipeline, *, with_news: bool) -> list[Column]:
     ]
 
 
-def _rows(pipeline: Pipeline, publication: Publication, *, inserted: Sequence[Column]) -> Column:
+def _rows(pipeline: Pipeline, *, inserted: Sequence[Column], retracts: Column) -> Column:
     """The rows of one publication, in order: the retract of what was published, and the insert."""
     insert = F.struct(*inserted, F.lit("insert").alias("kind"))
     before = [F.col(f"_last.{name}").alias(name) for name in _said(pipeline)]
     retract = F.struct(*before, F.lit("retract").alias("kind"))
-    retracts = F.lit(publication.restated) | _is_of(pipeline, "retracting") | _does_not_add_up(pipeline)
     return F.array_compact(
         F.array(F.when(is_published() & retracts, retract), F.when(F.col("event_count") > 0, insert))
     )

@@ -37,9 +37,9 @@ def contents(store: Path) -> dict[str, list[str]]:
     return {table: sorted(str(row) for row in rows) for table, rows in found.items()}
 
 
-def by_stages(site: Site, batch: Interval, *stages: str) -> None:
+def by_stages(site: Site, batch: Interval, *stages: str, source: str = "main") -> None:
     for stage in stages:
-        run_stage(site, Request(batch=batch), stage=stage, source="main" if stage == "accumulate" else None)
+        run_stage(site, Request(batch=batch), stage=stage, source=source if stage == "accumulate" else None)
 
 
 @pytest.mark.parametrize(
@@ -71,32 +71,6 @@ def test_rows_that_are_put_back_leave_no_trace_of_others_that_were_tried(
     assert contents(tmp_path / "store") == stood
 
 
-@pytest.mark.slow
-def test_a_restatement_says_that_it_restates_where_it_splits_a_session_and_where_it_joins_two(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    #   0 |--- 8 ---- 16 ---| 26, of which 8 goes, and comes back
-    clicks = [("ann", 1, 0, 0), ("ann", 2, 8, 0), ("ann", 4, 16, 0), ("bob", 8, 50, 0)]
-    site, request = site_of(spark, tmp_path, clicks), Request(batch=Interval(0, 100 * SECOND))
-    list(run_batch(site, request))
-    for rows in (clicks[:1] + clicks[2:], clicks):
-        write_clicks(tmp_path, rows)
-        list(run_batch(site, request))
-    told = sorted(
-        (row["revision"], row["restated"], row["kind"], row["window_start"] // SECOND, row["total"])
-        for row in in_microseconds(tmp_path / "store" / "clicks" / "panes")
-    )
-    assert told == [
-        (0, False, "insert", 0, 7),
-        (1, True, "insert", 0, 1),
-        (1, True, "insert", 16, 4),
-        (1, True, "retract", 0, 7),
-        (2, True, "insert", 0, 7),
-        (2, True, "retract", 0, 1),
-        (2, True, "retract", 16, 4),
-    ]
-
-
 SOURCES = """
 name: clicks
 source: {format: parquet, event_time: event_time, arrival_time: arrival_time}
@@ -116,9 +90,8 @@ class Sources:
 
     def __init__(self, spark: SparkSession, home: Path) -> None:
         self.spark, self.home = spark, home
-        for name in ("web", "app"):
-            (home / name / "data").mkdir(parents=True)
-        (home / "dags").mkdir()
+        for name in ("web/data", "app/data", "dags"):
+            (home / name).mkdir(parents=True)
         self.feed(OF_WEB, OF_APP)
 
     def feed(self, of_web: list[Click], of_app: list[Click]) -> None:

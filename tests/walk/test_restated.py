@@ -1,0 +1,72 @@
+"""What a restatement publishes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.intervals import Interval
+from pipelines.stages import Request, run_batch
+from tests.walk.published import in_microseconds
+from tests.walk.test_sessions import SECOND, SPEC, Click, site_of, write_clicks
+
+BATCH = Interval(0, 100 * SECOND)
+MODES = """
+windows:
+  whole: {tumbling: 60 s, panes: {early: each batch}}
+  undone: {tumbling: 60 s, panes: {early: each batch, mode: retracting}}
+  news: {tumbling: 60 s, panes: {early: each batch, mode: discarding}}
+"""
+
+
+def test_what_only_becomes_due_by_a_restatement_is_published_as_its_mode_has_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    clicks: list[Click] = [("ann", 1, 10, 0), ("cem", 4, 20, 0)]
+    site, request = (
+        site_of(spark, tmp_path, clicks, spec=SPEC.partition("windows:")[0] + MODES),
+        Request(batch=BATCH),
+    )
+    list(run_batch(site, request))
+    write_clicks(tmp_path, [*clicks, ("cem", 8, 20, 50), ("bob", 2, 70, 50)])
+    list(run_batch(site, request))
+    told: dict[str, list[tuple[object, ...]]] = {"whole": [], "undone": [], "news": []}
+    for row in in_microseconds(tmp_path / "store" / "clicks" / "panes"):
+        if row["revision"] == 1:
+            assert (row["restated"], row["pane_index"]) == (True, 0 if row["user"] == "bob" else 1)
+            told[row["window"]].append((row["user"], row["kind"], row["timing"], row["total"]))
+    changed = [("cem", "insert", "ON_TIME", 12), ("cem", "retract", "ON_TIME", 4)]
+    undone, due = ("ann", "retract", "ON_TIME", 1), ("ann", "insert", "ON_TIME", 1)
+    fresh = ("bob", "insert", "EARLY", 2)
+    assert sorted(told["whole"]) == [due, fresh, *changed]
+    assert sorted(told["undone"]) == [due, undone, fresh, *changed]
+    # The whole once more instead of no news, so that it adds up.
+    assert sorted(told["news"]) == sorted(told["undone"])
+
+
+@pytest.mark.slow
+def test_a_restatement_says_that_it_restates_where_it_splits_a_session_and_where_it_joins_two(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #   0 |--- 8 ---- 16 ---| 26, of which 8 goes, and comes back
+    clicks = [("ann", 1, 0, 0), ("ann", 2, 8, 0), ("ann", 4, 16, 0), ("bob", 8, 50, 0)]
+    site, request = site_of(spark, tmp_path, clicks), Request(batch=BATCH)
+    list(run_batch(site, request))
+    for rows in (clicks[:1] + clicks[2:], clicks):
+        write_clicks(tmp_path, rows)
+        list(run_batch(site, request))
+    told = sorted(
+        (row["revision"], row["restated"], row["kind"], row["window_start"] // SECOND, row["total"])
+        for row in in_microseconds(tmp_path / "store" / "clicks" / "panes")
+    )
+    assert told == [
+        (0, False, "insert", 0, 7),
+        (1, True, "insert", 0, 1),
+        (1, True, "insert", 16, 4),
+        (1, True, "retract", 0, 7),
+        (2, True, "insert", 0, 7),
+        (2, True, "retract", 0, 1),
+        (2, True, "retract", 16, 4),
+    ]
