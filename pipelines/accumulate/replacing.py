@@ -22,16 +22,22 @@ PROTO = ("window", "window_start", "window_end")
 
 
 def with_vanished(
-    partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
+    partials: DataFrame,
+    earlier: DataFrame,
+    *,
+    pipeline: Pipeline,
+    bounds: Sequence[str],
+    before: DataFrame | None = None,
 ) -> DataFrame:
     """The partials, and an empty one for each that stood there earlier and is not among them; `DIFFERS` tells
     whether one differs from what stood there.
 
-    `bounds` tells what they are: `FRAME` or `PROTO`.
+    `bounds` tells what they are: `FRAME` or `PROTO`. `before` stood there before the run, where that may be
+    something else: an attempt under another spec may have taken some of it away without a trace.
     """
     state = [*part_columns(pipeline.aggregates), "event_count"]
-    sides = _sides(partials, earlier, pipeline=pipeline, bounds=bounds)
-    differs = ~_are_alike(partials, pipeline=pipeline)
+    sides = _sides(partials, earlier, pipeline=pipeline, bounds=bounds, before=before)
+    differs = ~_are_alike(partials, pipeline=pipeline) | (F.col("_was").isNull() & F.col("_was_before"))
     return sides.select(*pipeline.key, *bounds, *[f"_now.{name}" for name in state], differs.alias(DIFFERS))
 
 
@@ -53,23 +59,33 @@ def at_places(rows: DataFrame, others: DataFrame, *, place: Sequence[str]) -> Da
 
 
 def _sides(
-    partials: DataFrame, earlier: DataFrame, *, pipeline: Pipeline, bounds: Sequence[str]
+    partials: DataFrame,
+    earlier: DataFrame,
+    *,
+    pipeline: Pipeline,
+    bounds: Sequence[str],
+    before: DataFrame | None = None,
 ) -> DataFrame:
-    """By key and bounds the state that is and the one that was, and whether several were; what vanished is an
-    empty one.
+    """By key and bounds the state that is and the one that was, whether several were, and whether one was
+    before; what vanished is an empty one.
     """
+    place = (*pipeline.key, *bounds)
     state = [*part_columns(pipeline.aggregates), "event_count"]
     kind = partials.select(F.struct(*state).alias("state")).schema["state"].dataType
     none = F.lit(None).cast(kind)
-    now = partials.select(*pipeline.key, *bounds, F.struct(*state).alias("_now"), none.alias("_was"))
-    was = earlier.select(*pipeline.key, *bounds, none.alias("_now"), F.struct(*state).alias("_was"))
+    now = partials.select(*place, F.struct(*state).alias("_now"), none.alias("_was"))
+    was = earlier.select(*place, none.alias("_now"), F.struct(*state).alias("_was"))
+    sides = now.unionByName(was).withColumn("_was_before", F.lit(False))
+    if before is not None:
+        there = before.where("event_count > 0").select(*place, none.alias("_now"), none.alias("_was"))
+        sides = sides.unionByName(there.withColumn("_was_before", F.lit(True)))
     nothing = [F.lit(None).cast(partials.schema[part].dataType).alias(part) for part in state[:-1]]
     empty = F.struct(*nothing, F.lit(0).cast("bigint").alias("event_count"))
-    paired = now.unionByName(was).groupBy(*pipeline.key, *bounds)
-    return paired.agg(
+    return sides.groupBy(*place).agg(
         F.coalesce(F.first("_now", ignorenulls=True), empty).alias("_now"),
         F.first("_was", ignorenulls=True).alias("_was"),
         (F.count("_was") > 1).alias("_stood_for_several"),
+        F.max("_was_before").alias("_was_before"),
     )
 
 

@@ -97,8 +97,8 @@ def lanes_of(store: Folder, pipeline: Pipeline) -> dict[str, list[str]]:
     sources = sorted(known_sources(store).union(source.name for source in pipeline.sources))
     by_source = {table: [lane_of(table, source) for source in sources] for table in BY_SOURCE}
     return {
-        **by_source,
         **{table: [table] for table in WHOLE},
+        **by_source,
         "watermarks": ["watermarks", *by_source["watermarks"]],
         "checks": ["checks", f"checks/{LAW}", *[f"checks/{stage}" for stage in get_args(Stage)]],
     }

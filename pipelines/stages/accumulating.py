@@ -161,18 +161,21 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
     does not count: its rows go with the next that are written.
     """
     replacing, differing, changed = [], [], 0
+    has_stood = work.run.opening.before is not None or bool(work.run.opening.covered)
     # What stands there may be of an attempt that had other rows.
-    is_tried = is_tried_before(work)
+    is_tried = has_stood and is_tried_before(work)
     for one in every:
         shut_out_older(work, source, table=one.table)
         earlier = _of_lane(work, source, one=one, stored=work.tables.read(one.table))
-        rows = with_vanished(_observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds).persist()
-        differs = _count(rows.where(DIFFERS))
         stood = stood_before(work, one.table) if is_tried else None
-        if stood is not None:
-            before = _of_lane(work, source, one=one, stored=stood)
+        before = None if stood is None else _of_lane(work, source, one=one, stored=stood)
+        rows = with_vanished(
+            _observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds, before=before
+        ).persist()
+        differs = _count(rows.where(DIFFERS))
+        if before is not None:
             others = changed_places(rows, before, pipeline=work.pipeline, bounds=one.bounds)
-        changed += differs if stood is None else _count(others)
+        changed += differs if before is None else _count(others)
         differing.append(differs)
         replacing.append(rows)
     # Said before the write: whoever is killed in between leaves rows of which it is known.

@@ -18,6 +18,7 @@ from pipelines.store.attempts import first_of
 from pipelines.store.history import undo
 from pipelines.store.ledger import still_mine
 from pipelines.store.progress import begun_stages
+from pipelines.store.retention import gone_until_us, say_gone
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import is_batch, is_inside
 
@@ -62,12 +63,14 @@ def without_cut_off(work: Work, partials: DataFrame, *, table: str, bounds: Sequ
 
 def keeps_others(work: Work, table: str, *, where: str) -> bool:
     """Whether other rows of a table than before the run, or another number of the same, are where a predicate
-    is true.
+    is true. Of a table that has come since all are others.
     """
-    version = version_before(work, table)
-    if version is None:
+    first = first_of(work.tables, work.batch, revision=work.run.revision)
+    if first is None:
         return False
-    stood, stand = (are_any(work.tables, table, where=where, version=it) for it in (version, None))
+    version = first.counts.get(table)
+    stand = are_any(work.tables, table, where=where)
+    stood = version is not None and are_any(work.tables, table, where=where, version=version)
     if not (stood and stand):
         return stood or stand
     sides = ((work.tables.read(table), 1), (work.tables.read(table, version=version), -1))
@@ -87,6 +90,13 @@ def put_back(work: Work, table: str) -> None:
     first = first_of(work.tables, work.batch, revision=work.run.revision)
     if first is None or table not in first.counts or work.run.is_first:
         return
-    still_mine(work.tables, work.run)
-    fence = work.run.fence(table)
+
+    def mine() -> None:
+        still_mine(work.tables, work.run)
+
+    mine()
+    gone_us, fence = gone_until_us(work.tables), work.run.fence(table)
     undo(work.tables, table, version=first.counts[table], since=first.attempt, fence=fence)
+    if table == "frames" and gone_us is not None:
+        # Upkeep may have let some go since, and an older version says nothing of it.
+        say_gone(work.tables, gone_us, still_mine=mine)

@@ -39,7 +39,7 @@ from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
 from pipelines.store.asked import are_any, days_in
-from pipelines.store.progress import CHANGED, ever_noted, finished_stages, stages_before
+from pipelines.store.progress import finished_stages, stages_before
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
@@ -65,8 +65,9 @@ def combine_batch(work: Work) -> Counts:
     counts = {"frames": combine_touched_frames(work, whose=whose)}
     if session_windows(work.pipeline):
         put_back(work, "sessions")
-        # What later batches made of the sessions of one that has run stands: they were judged since.
-        counts["sessions"] = 0 if work.has_run_alike else combine_touched_sessions(work, whose=whose)
+        counts["sessions"] = (
+            _leave_sessions(work) if work.has_run_alike else combine_touched_sessions(work, whose=whose)
+        )
     else:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
     write_watermark(work)
@@ -92,16 +93,16 @@ def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:
 
 def combine_touched_frames(work: Work, *, whose: str) -> int:
     """Combine anew the frames of the partial ones that a predicate tells; returns how many were written."""
+    # Of places that the batch does not touch any more an earlier attempt may have left frames.
+    put_back(work, "frames")
     partials = work.tables.read("partial_frames")
     # Coarser frames of another length are made of all that there are.
     makes_coarser = are_new(work)
     asked = ALL if makes_coarser else whose
     days = days_in(work.tables, "partial_frames", instant="frame_start", where=asked)
     is_checked = bool(work.site.suite.at("frames"))
-    # The same partial frames as when the batch ran before make the same frames, which stand, unless an
-    # attempt with others has put its own there.
-    may_be_others = makes_coarser or ever_noted(work.tables, work.run, name=CHANGED)
-    stand_already = work.has_run_alike and not may_be_others and not is_checked
+    # The same partial frames as when the batch ran before make the same frames, which stand.
+    stand_already = work.has_run_alike and not makes_coarser and not is_checked
     if not days or stand_already:
         pass_stage(work, "frames", candidates=work.tables.read("frames").where(NONE))
         if stand_already:
@@ -140,6 +141,12 @@ def _without_others(work: Work, frames: DataFrame) -> DataFrame:
         if field.name not in stands.columns
     }
     return frames.unionByName(stands.withColumns(nothing).select(*frames.columns))
+
+
+def _leave_sessions(work: Work) -> int:
+    """What later batches made of the sessions of one that has run alike: they were judged since."""
+    pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE), may_be_none=True)
+    return 0
 
 
 def combine_touched_sessions(work: Work, *, whose: str) -> int:

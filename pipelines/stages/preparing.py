@@ -108,8 +108,11 @@ def _has_rows(site: Site, table: str, *, rows: Sequence[LedgerRow]) -> bool:
     """
     pending = unfinished(rows)
     begun = None if pending is None else first_of(site.tables, pending.batch, revision=pending.revision)
-    version = None if begun is None else begun.counts.get(table)
-    return small.has_rows(site.tables, table, version=version)
+    if begun is None:
+        return small.has_rows(site.tables, table)
+    # Of one that came with the batch, or is just made anew, it has no version.
+    version = begun.counts.get(table)
+    return version is not None and small.has_rows(site.tables, table, version=version)
 
 
 def _make_anew(site: Site, table: str, *, columns: Columns, rows: Sequence[LedgerRow]) -> None:

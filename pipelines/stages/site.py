@@ -119,7 +119,7 @@ class Work:
 
     @cached_property
     def has_run_alike(self) -> bool:
-        """Whether the batch has run before with the same events, judged alike, so that it touches nothing.
+        """Whether the batch has run before with the same events, judged alike, so that it changes nothing.
 
         To be asked once its sources are accumulated; a stage keeps to what it was told.
         """

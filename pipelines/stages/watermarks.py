@@ -30,7 +30,8 @@ def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
     """Bring the source's substreams from where they stood before the batch to where they are after it."""
     before = _known(work, source)
     after = advance(before, seen, source=source, batch=work.batch)
-    if work.run.opening.before is not None and set(after) != set(_stood(work, source)):
+    is_as_before = set(after) == set(_stood(work, source)) and not _takes_others_away(work, source)
+    if work.run.opening.before is not None and not is_as_before:
         # An older batch was restated since. Said before the write, as of partials that differ.
         note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={MOVED: 1}))
     rows: list[Row] = [
@@ -129,15 +130,22 @@ def _progress(work: Work, source: str, *, batch: Interval, version: int | None =
     ]
 
 
+def _takes_others_away(work: Work, source: Source) -> bool:
+    """Whether some of sources that are gone from the spec stood after the batch: they go with the first's."""
+    names = {it.name for it in work.pipeline.sources}
+    stood = _of_batch(work, work.batch, version=version_before(work, "watermarks"))
+    return source == work.pipeline.sources[0] and any(row["source"] not in (*names, None) for row in stood)
+
+
 def _rows(work: Work, *, batch: Interval, source: str | None, version: int | None = None) -> list[Row]:
+    return [row for row in _of_batch(work, batch, version=version) if row["source"] == source]
+
+
+def _of_batch(work: Work, batch: Interval, *, version: int | None) -> list[Row]:
     opened = small.open_table(work.tables, "watermarks", version=version)
     where = [("day", "=", from_us(batch.start_us).date())]
     rows = small.read(opened, where=where)
-    return [
-        row
-        for row in rows
-        if (row["source"], row["batch_start"], row["batch_end"]) == (source, batch.start_us, batch.end_us)
-    ]
+    return [row for row in rows if (row["batch_start"], row["batch_end"]) == (batch.start_us, batch.end_us)]
 
 
 def _put(work: Work, rows: Sequence[Row], *, whose: str, lane: str) -> None:

@@ -43,7 +43,8 @@ def clone_tables(store: Store, clones: Store) -> None:
             )
         else:
             there, here = quote(store.path(table)), quote(clones.path(table))
-            as_of = f" VERSION AS OF {versions[table]}" if table in versions else ""
+            # One that came with the batch was empty at first.
+            as_of = f" VERSION AS OF {versions.get(table, 0)}" if versions else ""
             with _any_type(store.spark):
                 store.spark.sql(f"CREATE TABLE delta.{here} SHALLOW CLONE delta.{there}{as_of}").collect()
     if small.is_there(clones, "attempts"):

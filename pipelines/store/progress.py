@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from pipelines.intervals import Interval
+from pipelines.spec import sources_of
 from pipelines.store import attempts
 from pipelines.store.attempts import Attempt, What
 from pipelines.store.ledger import Run, now_us, still_mine, still_of_this_spec
@@ -45,10 +46,13 @@ def note(store: Folder, run: Run, *, done: Done) -> None:
 
 
 def noted(store: Folder, run: Run, *, name: str) -> int:
-    """The sum of a count over what the newest attempts at each stage and source of the run have noted."""
+    """The sum of a count over what, at each stage and source of the run, the newest attempt has noted that
+    has noted anything. Whoever stands for a source that is gone from the spec has noted what changed by that.
+    """
     notes = _notes(store, run)
-    newest = {(one.stage, one.source): one.attempt for one in notes}
-    last = [one for one in notes if one.attempt == newest[one.stage, one.source]]
+    sources = (None, *sources_of(run.fingerprint))
+    newest = {(one.stage, one.source): one.attempt for one in notes if one.source in sources}
+    last = [one for one in notes if one.attempt == newest.get((one.stage, one.source))]
     return sum(one.counts.get(name, 0) for one in last)
 
 
