@@ -19,7 +19,7 @@ from pipelines.stages import Request, Site, run_batch
 from pipelines.store.reader import read_ledger
 from tests.crash.killing import PATIENCE_SECONDS, kill, send, wait_until, written
 from tests.crash.kills import command, of_batch
-from tests.crash.world import FIRST, SECOND_BATCH, World
+from tests.crash.world import FIRST, SECOND_BATCH, World, contents_of
 
 pytestmark = pytest.mark.slow
 
@@ -65,11 +65,12 @@ def statuses(world: World) -> list[tuple[Interval, str]]:
     return sorted((row.batch, row.status) for row in read_ledger(str(world.store), "world"))
 
 
-def neighbour_of(world: World) -> Path:
-    """A spec of another pipeline over the same data, in the same store."""
-    path = world.spec.with_name("neighbour.yml")
-    path.write_text(world.spec.read_text().replace("name: world", "name: neighbour"))
-    return path
+def neighbour_of(world: World) -> World:
+    """Another pipeline over the same data, in the same store."""
+    neighbour = World(world.home)
+    neighbour.spec = world.spec.with_name("neighbour.yml")
+    neighbour.spec.write_text(world.spec.read_text().replace("name: world", "name: neighbour"))
+    return neighbour
 
 
 def test_while_one_is_at_a_batch_another_leaves_or_waits_and_a_neighbour_works(
@@ -91,17 +92,38 @@ def test_while_one_is_at_a_batch_another_leaves_or_waits_and_a_neighbour_works(
     assert waiting.process.stderr.readline().startswith("waiting: batch [1970-01-01 00:00,")
     assert statuses(world) == [(FIRST, "running")]
 
-    list(
-        run_batch(
-            Site(spark, str(world.store), load(neighbour_of(world), home=world.home)), Request(batch=FIRST)
-        )
-    )
+    beside = Site(spark, str(world.store), load(neighbour_of(world).spec, home=world.home))
+    list(run_batch(beside, Request(batch=FIRST)))
     assert [row.status for row in read_ledger(str(world.store), "neighbour")] == ["published"]
 
     first.send(signal.SIGCONT)
     assert first.ends()[0] == 0
     assert waiting.ends()[0] == 0
     assert statuses(world) == [(FIRST, "published"), (SECOND_BATCH, "published")]
+    assert world.contents() == calm.contents()
+
+
+def test_of_two_that_begin_at_the_same_moment_one_works_and_a_neighbour_does_not_meet_them(
+    spark: SparkSession, tmp_path: Path, start: Callable[..., Started]
+) -> None:
+    world = World.make(tmp_path / "world")
+    calm = world.copy(tmp_path / "calm")
+    neighbour = neighbour_of(world)
+    started = {batch: start(world, batch) for batch in (FIRST, SECOND_BATCH)}
+    beside = start(neighbour, FIRST)
+    ended = {batch: one.ends() for batch, one in started.items()}
+    assert beside.ends()[0] == 0
+    ((winner, _),) = [it for it in ended.items() if it[1][0] == 0]
+    ((loser, (code, said)),) = [it for it in ended.items() if it[0] != winner]
+    assert code == 4 and f"batch {winner} is unfinished" in said
+    assert statuses(world) == [(winner, "published")]
+    calm.run(spark, winner)
+    assert world.contents() == calm.contents()
+    alone = World.make(tmp_path / "alone")
+    alone.run(spark, FIRST)
+    assert contents_of(world.store / "neighbour") == alone.contents()
+    assert start(world, loser).ends()[0] == 0
+    calm.run(spark, loser)
     assert world.contents() == calm.contents()
 
 
@@ -127,4 +149,29 @@ def test_an_attempt_that_was_taken_over_and_wakes_up_writes_nothing(
     code, said = older.ends()
     assert code == 4, said
     assert written(world.store, "commit") == stood
+    assert world.contents() == calm.contents()
+
+
+@pytest.mark.parametrize("commits", [2, 6, 9])
+def test_an_attempt_that_wakes_up_while_the_newer_one_is_at_work_leaves_no_trace(
+    spark: SparkSession, tmp_path: Path, start: Callable[..., Started], commits: int
+) -> None:
+    world = World.make(tmp_path / "world")
+    calm = world.copy(tmp_path / "calm")
+    calm.run(spark, FIRST)
+
+    def paused_after(number: int) -> Started:
+        stood, one = written(world.store, "commit"), start(world, FIRST)
+        assert wait_until(lambda: len(written(world.store, "commit") - stood) >= number, one.process)
+        one.send(signal.SIGSTOP)
+        return one
+
+    older = paused_after(11)
+    newer = paused_after(commits)
+    assert statuses(world) == [(FIRST, "running")]
+    older.send(signal.SIGCONT)
+    code, said = older.ends()
+    assert code == 4, said
+    newer.send(signal.SIGCONT)
+    assert newer.ends()[0] == 0
     assert world.contents() == calm.contents()
