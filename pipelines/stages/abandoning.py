@@ -60,7 +60,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
             still_mine=lambda: still_mine(store, run),
         )
         if table == "frames" and gone_us is not None:
-            # Upkeep may have let frames go since, and an older version says nothing of it.
+            # Upkeep may have said so since, and an older version does not.
             say_gone(store, gone_us, still_mine=lambda: still_mine(store, run))
     void_attempts(store, run)
     still_mine(store, run)

@@ -98,5 +98,5 @@ def put_back(work: Work, table: str) -> None:
     gone_us, fence = gone_until_us(work.tables), work.run.fence(table)
     undo(work.tables, table, version=first.counts[table], since=first.attempt, fence=fence)
     if table == "frames" and gone_us is not None:
-        # Upkeep may have let some go since, and an older version says nothing of it.
+        # Upkeep may have said so since, and an older version does not.
         say_gone(work.tables, gone_us, still_mine=mine)

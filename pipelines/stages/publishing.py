@@ -191,8 +191,8 @@ def _changed_nothing(work: Work, *, row: LedgerRow) -> bool:
     if before is None or row.panes or any(noted(work.tables, work.run, name=it) for it in (CHANGED, MOVED)):
         return False
     was_another_spec = before.spec_fingerprint != row.spec_fingerprint
-    if was_another_spec and ever_noted(work.tables, work.run, name=CHANGED):
-        # Of windows that are gone, other rows may be left, or none.
+    if was_another_spec and any(ever_noted(work.tables, work.run, name=it) for it in (CHANGED, MOVED)):
+        # Of windows that are gone, other rows may be left, or none; also where a source was called otherwise.
         return False
     names = (*FATES, "watermark_after_us")
     return all(getattr(before, name) == getattr(row, name) for name in names) and not _keeps_others(work)

@@ -113,6 +113,8 @@ def properties(table: str, *, columns: Columns) -> dict[str, str]:
     searched = [name for name in SEARCHED_BY if name in columns]
     return {
         "delta.checkpointInterval": str(COMMITS_OF_SMALL.get(table, COMMITS)),
+        # Whoever writes a checkpoint would delete what an unfinished batch goes back to: upkeep does it.
+        "delta.enableExpiredLogCleanup": "false",
         "delta.dataSkippingStatsColumns": ",".join(searched),
     }
 

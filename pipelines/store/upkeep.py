@@ -1,4 +1,4 @@
-"""Keeps tables small, by delta-rs: rows beyond retention, many small files, files of old versions.
+"""Keeps tables small, by delta-rs: rows beyond retention, many small files, files and log of old versions.
 
 Safe beside a running batch: each step is a commit of its own, made against the version that it read, and
 one that another commit comes before is left for the next time. Files that a version of the last week needs
@@ -81,6 +81,9 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
     is_quiet = unfinished(read_rows(folder)) is None
     deleted = (_unless_met(lambda: _delete_files(opened)) or 0) if is_quiet else 0
     opened.create_checkpoint()
+    if is_quiet:
+        # The entries of a month ago that no younger version needs; a batch that begins now goes back to this.
+        opened.cleanup_metadata()
     return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=deleted)
 
 
@@ -113,7 +116,7 @@ def _delete(folder: Folder, table: str, *, beyond: Beyond, rows: Sequence[Ledger
     # Asked between reading and writing: what is emptied after this lets the commit fail.
     _refuse(folder, table, rows=rows)
     if not beyond.is_said():
-        # Somebody gave a batch up, and the table is as it was before it said so: left to the next time.
+        # The table was put back to what it was before it said so: left to the next time.
         return 0
     return int(opened.delete(beyond.where).get("num_deleted_rows") or 0)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.errors import LookAtTheData
+from pipelines.errors import CorrectTheSpec, LookAtTheData
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, abandoning, open_batch, run_batch
@@ -143,6 +143,18 @@ def test_what_a_source_noted_that_only_an_attempt_had_does_not_count(
     by_stages(sources.site(renamed), FIRST, "accumulate", source="mobile")
     list(run_batch(sources.site(), Request(batch=FIRST)))
     assert contents(tmp_path) == stood
+
+
+def test_a_window_is_new_whose_rows_went_with_a_source_that_was_called_otherwise(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sources = Sources(spark, tmp_path)
+    list(run_batch(sources.site(WITH_OWN), Request(batch=FIRST)))
+    renamed = SOURCES.replace("web: {", "mobile: {")
+    by_stages(sources.site(renamed), FIRST, "accumulate", source="mobile")
+    list(run_batch(sources.site(), Request(batch=FIRST)))
+    with pytest.raises(CorrectTheSpec, match="own"):
+        list(run_batch(sources.site(WITH_OWN), Request(batch=SECOND_BATCH)))
 
 
 def test_watermarks_of_a_source_that_is_gone_do_not_go_without_a_word(
