@@ -161,12 +161,14 @@ def test_an_attempt_that_wakes_up_while_the_newer_one_is_at_work_leaves_no_trace
     calm.run(spark, FIRST)
 
     def paused_after(number: int) -> Started:
-        stood, one = written(world.store, "commit"), start(world, FIRST)
+        one = start(world, FIRST)
+        assert wait_until(lambda: statuses(world) == [(FIRST, "running")], one.process)
+        stood = written(world.store, "commit")
         assert wait_until(lambda: len(written(world.store, "commit") - stood) >= number, one.process)
         one.send(signal.SIGSTOP)
         return one
 
-    older = paused_after(11)
+    older = paused_after(6)
     newer = paused_after(commits)
     assert statuses(world) == [(FIRST, "running")]
     older.send(signal.SIGCONT)
