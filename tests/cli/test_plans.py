@@ -254,7 +254,7 @@ def test_a_plan_of_several_batches_tells_each_after_those_before_it(place: Place
     # Of a row that could not be read, and now can.
     mended = [*RIDES[:5], ("Chur", 1.0, day(2, 2, 30), day(2, 3)), RIDES[6]]
     place.write_rides(mended)
-    assert replay_as_planned(place, "quarantine", said="1 row, of 1 batch that run again") == ["restated"]
+    assert replay_as_planned(place, "quarantine", said="1 row, of 1 batch that run again") == ["same"]
     # Both days run again, with what came late, and the plan says so of each.
     place.write_rides([*mended, ("Bern", 7.0, day(1, 6), day(3, 4))])
     assert place.sash("run", *bounds(3, 4)).code == 0
