@@ -95,8 +95,8 @@ def put_back(work: Work, table: str) -> None:
         still_mine(work.tables, work.run)
 
     mine()
-    gone_us, fence = gone_until_us(work.tables), work.run.fence(table)
+    gone_us, fence = gone_until_us(work.tables) if table == "frames" else None, work.run.fence(table)
     undo(work.tables, table, version=first.counts[table], since=first.attempt, fence=fence)
-    if table == "frames" and gone_us is not None:
+    if gone_us is not None:
         # Upkeep may have said so since, and an older version does not.
         say_gone(work.tables, gone_us, still_mine=mine)

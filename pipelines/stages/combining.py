@@ -144,7 +144,7 @@ def _without_others(work: Work, frames: DataFrame) -> DataFrame:
 
 
 def _leave_sessions(work: Work) -> int:
-    """What later batches made of the sessions of one that has run alike: they were judged since."""
+    """Leave what later batches made of the sessions of one that has run alike: they were judged since."""
     pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE), may_be_none=True)
     return 0
 

@@ -132,9 +132,11 @@ def _progress(work: Work, source: str, *, batch: Interval, version: int | None =
 
 def _takes_others_away(work: Work, source: Source) -> bool:
     """Whether some of sources that are gone from the spec stood after the batch: they go with the first's."""
-    names = {it.name for it in work.pipeline.sources}
+    if source != work.pipeline.sources[0]:
+        return False
+    known = (None, *[it.name for it in work.pipeline.sources])
     stood = _of_batch(work, work.batch, version=version_before(work, "watermarks"))
-    return source == work.pipeline.sources[0] and any(row["source"] not in (*names, None) for row in stood)
+    return any(row["source"] not in known for row in stood)
 
 
 def _rows(work: Work, *, batch: Interval, source: str | None, version: int | None = None) -> list[Row]:
