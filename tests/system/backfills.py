@@ -19,12 +19,16 @@ def create(airflow: Services, dag: str, days: tuple[str, str], *options: str) ->
 def create_without_scheduler(airflow: Services, dag: str, days: tuple[str, str], *options: str) -> None:
     """By the command, once those before it are done, with the scheduler away for so long.
 
-    SQLite lets the scheduler see a part of many runs that are made ready to go again: it ends of it.
+    SQLite lets the scheduler see a part of many runs that are made ready to go again: it ends of it. The
+    command in turn is refused where anyone writes between what it reads and what it writes, as the processor
+    of DAGs does every few seconds.
     """
+    writers = ("scheduler", "dag-processor")
     await_done(airflow, dag)
-    airflow.end("scheduler")
+    for writer in writers:
+        airflow.end(writer)
     create(airflow, dag, days, *options)
-    airflow.start("scheduler")
+    airflow.start(*writers)
 
 
 def create_beside_scheduler(airflow: Services, dag: str, **asked: object) -> None:
