@@ -6,6 +6,7 @@ Cut off in the middle and said again it goes on, first with the batch that it wa
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import product
 
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_quiet, interval_of
@@ -30,6 +31,8 @@ from pipelines.store.retention import sure_from_us
 from pipelines.store.sql import is_batch, text
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
+COUNTED = ("partial_frames", "partial_sessions")
+"""Where a source's events are counted, by batch."""
 TIMELESS = (IS_UNREADABLE, HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE)
 WITHOUT_TIME = " OR ".join(f"array_has(rules, '{rule}')" for rule in TIMELESS)
 """Rows that may stand in another batch than the one in which they arrived."""
@@ -104,18 +107,19 @@ def _leave_to_others(
 
 
 def _refuse_gone(pipeline: Pipeline, store: str, *, batches: Sequence[Interval], table: str) -> None:
-    """Raise `CorrectTheCall` where a source has such rows in a batch and no file of it any more: to run it
-    again would take those away and all its others too.
+    """Raise `CorrectTheCall` where a source has such rows in a batch, or counted some, and no file of it any
+    more: to run it again would take all those away.
     """
-    for source in pipeline.sources:
-        gone = [batch for batch in batches if not has_files(source, batch=batch, home=pipeline.home)]
-        for batch in gone:
-            mine = f"source = {text(source.name)} AND {is_batch(batch)}"
-            rows = count_rows(store, pipeline.name, table=table, where=mine)
+    for source, batch in product(pipeline.sources, batches):
+        if has_files(source, batch=batch, home=pipeline.home):
+            continue
+        mine = f"source = {text(source.name)} AND {is_batch(batch)}"
+        for name, where in {table: mine, **dict.fromkeys(COUNTED, f"{mine} AND event_count > 0")}.items():
+            rows = count_rows(store, pipeline.name, table=name, where=where)
             if rows:
                 raise CorrectTheCall(
                     f"batch {batch} cannot be replayed: source `{source.name}` has {many(rows, 'row')} of it "
-                    f"in {table}, and no file for it any more, so that all it counted would be taken back. "
+                    f"in {name}, and no file for it any more, so that all it counted would be taken back. "
                     "Put the files back, or replay other batches, with --from and --to"
                 )
 

@@ -124,6 +124,28 @@ def test_what_cannot_be_read_again_is_not_replayed_and_a_spec_that_is_wrong_is_t
 
 
 @pytest.mark.slow
+def test_a_batch_is_not_replayed_where_what_another_of_its_sources_counted_would_be_taken_back(
+    place: Place, spark: SparkSession
+):
+    by_day = ("key: [city]", "sources: {east: {}, west: {path: 'data/west/{from:%d}'}}\nkey: [city]")
+    place.write_spec(by_day, ("path: data/rides", "path: 'data/east/{from:%d}'"))
+    for source, rides in {"east": RIDES, "west": RIDES[1:4:2]}.items():
+        for number in (1, 2):
+            arrived = [it for it in rides if it[3] is not None and it[3].day == number]
+            place.write_rides(arrived, name=f"{source}/0{number}")
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    part = place.home / "data" / "west" / "02" / "part-0.parquet"
+    there = part.read_bytes()
+    part.unlink()
+    said = place.sash("replay", "late")
+    assert said.code == 2 and "source `west` has 1 row of it in partial_frames, and no file" in said.err
+    part.write_bytes(there)
+    assert place.sash("replay", "late").code == 0
+    rows = standing(read_ledger(place.store, "rides"))
+    assert [(it.late, it.accepted) for it in rows] == [(0, 3), (0, 3)]
+
+
+@pytest.mark.slow
 def test_a_replay_under_a_spec_that_cannot_read_the_rows_leaves_with_2(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
     assert place.sash("run", *BOTH, "--every", "1d").code == 0
