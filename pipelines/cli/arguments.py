@@ -189,7 +189,11 @@ def _add_flags(command: Parser) -> None:
         "--watermark", metavar="INSTANT", help="raise the watermark to it after the (last) batch"
     )
     command.add_argument("--final", action="store_true", help="close everything after the (last) batch")
-    command.add_argument("--yes", action="store_true", help="do not ask before --final and --rebuild")
+    command.add_argument(
+        "--yes",
+        action="store_true",
+        help="do not ask before --final and --rebuild (in a script --final needs it, --rebuild asks nobody)",
+    )
     command.add_argument(
         "--replace", action="store_true", help="take the place of older batches that it covers"
     )

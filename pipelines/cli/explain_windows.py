@@ -124,7 +124,7 @@ def _shape(  # noqa: PLR0911  # one line a shape
             steps = shape.size_us // shape.step_us
             return f"cumulate: {told}", f"1 to {steps:,}", f"up to {made}"
         case Session():
-            bound = "" if shape.max_us is None else f", at most {show_duration(shape.max_us)}"
+            bound = "" if shape.max_us is None else f", shorter than {show_duration(shape.max_us)}"
             kind = f"session: gap {show_duration(shape.gap_us)}{bound}, touching ones {shape.touching}"
             return kind, "1", "partial sessions that overlap"
         case Unaligned():

@@ -77,7 +77,7 @@ def test_windows_of_other_shapes_tell_what_they_are_made_of(place: Place):
     page = place.sash("explain").out
     assert "rolling a partial session events are in the table partial_sessions" in section(page, "Frames")
     windows = section(page, "Windows")
-    assert "rolling session: gap 10 minutes, at most 1 hour, touching ones merge 1" in windows
+    assert "rolling session: gap 10 minutes, shorter than 1 hour, touching ones merge 1" in windows
     assert "ever global 1 1 frame" in windows
 
 
