@@ -39,6 +39,9 @@ IN_UTC = "-Duser.timezone=UTC"
 SESSION_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
+    # Spark puts the environment's values, and nothing where it knows none, for `${…}` in any SQL before it
+    # reads it: what it reads then is another text than the one that was looked at.
+    "spark.sql.variable.substitute": "false",
     "spark.databricks.delta.snapshotPartitions": "1",
     # Spark's default is twelve bytes an instant, which are slower to write and no other reader wants.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from pipelines.session import OPTIONS_OF_A_JVM, WARNINGS_ASIDE, collector
 
@@ -25,6 +26,13 @@ def test_what_a_jvm_warns_of_does_not_come_between_the_answers(tmp_path: Path) -
     assert "is deprecated" in plain.stdout and "total_blobs" in plain.stdout
     assert aside.stdout == ""
     assert "is deprecated" in aside.stderr and "total_blobs" in aside.stderr
+
+
+@pytest.mark.spark
+def test_nothing_is_put_into_sql_before_it_is_read(spark: SparkSession) -> None:
+    """Or it would be another text than the one that was looked at, with what the environment holds."""
+    told = "concat('${env:PATH}', '${total}', regexp_replace('ab', '(?<one>a)', '${one}x'))"
+    assert spark.range(1).selectExpr(told).collect() == [("${env:PATH}${total}axb",)]
 
 
 @pytest.mark.system
