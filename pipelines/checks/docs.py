@@ -6,10 +6,12 @@ from results alone, those of compiled row rules like all others.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipelines.checks.configurations import Details, configurations
+from pipelines.checks.expectation import Expectation
 from pipelines.checks.importing import imported
 from pipelines.checks.results import Result
 from pipelines.checks.site import file_name, site_context
@@ -41,8 +43,23 @@ def build_docs(
 
 
 def _suite(name: str, results: Sequence[Result]) -> object:
-    expectations = configurations([result.expectation for result in results])
+    expectations = _as_page([result.expectation for result in results])
     return imported().ExpectationSuite(name=name, expectations=expectations)
+
+
+def _as_page(expectations: Sequence[Expectation]) -> list[Details]:
+    """The expectations with what the pages would have as it stands, and a browser would read, as its text."""
+    told = configurations(expectations)
+    for one in told:
+        arguments = one["kwargs"]
+        for holder, name in ((arguments, "column"), (one, "description")):
+            if isinstance(holder, dict) and isinstance(holder.get(name), str):
+                holder[name] = _as_text(holder[name])
+    return told
+
+
+def _as_text(said: str) -> str:
+    return html.escape(said, quote=False)
 
 
 def _validation(suite: str, results: Sequence[Result], *, run: Details) -> object:
@@ -72,7 +89,7 @@ def _verdict(result: Result) -> object:
     from great_expectations.core import ExpectationValidationResult
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
-    (configuration,) = configurations([result.expectation])
+    (configuration,) = _as_page([result.expectation])
     return ExpectationValidationResult(
         success=result.success,
         expectation_config=ExpectationConfiguration(**configuration),
@@ -83,7 +100,7 @@ def _verdict(result: Result) -> object:
 def _details(result: Result) -> Details:
     counted, unexpected = result.counted, result.unexpected_count
     if counted is None or unexpected is None:
-        return {"observed_value": result.observed}
+        return {"observed_value": _as_text(result.observed)}
     percent = 100 * unexpected / counted if counted else 0.0
     return {
         "element_count": counted,
@@ -93,5 +110,5 @@ def _details(result: Result) -> Details:
         "unexpected_percent": percent,
         "unexpected_percent_total": percent,
         "unexpected_percent_nonmissing": percent,
-        "partial_unexpected_list": list(result.samples),
+        "partial_unexpected_list": [_as_text(sample) for sample in result.samples],
     }

@@ -13,6 +13,7 @@ from tabulate import tabulate
 
 from pipelines.checks.expectation import Expectation, OnFailure
 from pipelines.checks.results import Result
+from pipelines.visible import visible
 
 Row = Mapping[str, object]
 SAMPLE_ROWS = 10
@@ -77,15 +78,16 @@ def stop_advice(page: str | Path) -> str:
 
 def warning(result: Result) -> str:
     """One line for a failed expectation that does not stop the run."""
-    return f"{_subject(result)}: found {result.observed}{_wanted(result)}"
+    return f"{_subject(result)}: found {visible(result.observed)}{_wanted(result)}"
 
 
 def _told(result: Result, rows: Sequence[Row]) -> str:
     line = f" (line {result.expectation.line})" if result.expectation.line else ""
-    text = f"  - {_subject(result)}{line}: found {result.observed}{_wanted(result)}"
+    text = f"  - {_subject(result)}{line}: found {visible(result.observed)}{_wanted(result)}"
     if rows:
         return f"{text}; some of the rows:\n{table(rows, result.expectation.columns)}"
-    return f"{text}; some of the values: {', '.join(result.samples)}" if result.samples else text
+    samples = visible(", ".join(result.samples))
+    return f"{text}; some of the values: {samples}" if samples else text
 
 
 def _subject(result: Result) -> str:
@@ -105,10 +107,12 @@ def table(rows: Sequence[Row], first: Sequence[str] = ()) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row if not name.startswith("_")))
     names.sort(key=lambda name: (name not in first, list(first).index(name) if name in first else 0))
     cells = [[_cell(row.get(name)) for name in names] for row in rows[:SAMPLE_ROWS]]
-    text = tabulate(cells, headers=names, tablefmt="simple", disable_numparse=True)
+    text = tabulate(
+        cells, headers=[visible(name) for name in names], tablefmt="simple", disable_numparse=True
+    )
     return "\n".join(f"    {line.rstrip()}" for line in text.splitlines())
 
 
 def _cell(value: object) -> str:
-    text = "null" if value is None else str(value)
+    text = "null" if value is None else visible(str(value))
     return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"

@@ -71,7 +71,8 @@ def _site(folder: Path) -> Details:
 def _files(folder: Path, *, suffix: str | None = None) -> Details:
     files: Details = {
         "class_name": "TupleFilesystemStoreBackend",
-        "base_directory": str(folder.absolute()),
+        # Great Expectations puts values of the environment in the place of what begins with a dollar.
+        "base_directory": str(folder.absolute()).replace("$", r"\$"),
         "suppress_store_backend_id": True,
     }
     return files if suffix is None else {**files, "filepath_suffix": suffix}

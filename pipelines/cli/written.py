@@ -11,6 +11,7 @@ from decimal import Decimal
 from tabulate import tabulate
 
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, from_us
+from pipelines.visible import visible
 
 Value = str | int | float | bool | bytes | date | Decimal | Sequence["Value"] | Mapping[str, "Value"] | None
 Plain = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
@@ -58,21 +59,21 @@ def text(value: Value) -> str:
 
 
 def cell(value: Value) -> str:
-    """A value as a table for people has it: a null is visible, a float not longer than one can read."""
+    """A value as a table for people has it: nulls and controls visible, a float not too long to be read."""
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:.{SHOWN_DIGITS}g}"
-    return "null" if value is None else text(value)
+    return "null" if value is None else visible(text(value))
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[Value]]) -> str:
     """Aligned columns; one that holds numbers is aligned to the right."""
-    cells = [[cell(value) for value in row] for row in rows]
+    names, cells = [visible(name) for name in headers], [[cell(value) for value in row] for row in rows]
     sides = [
         "right" if _holds_numbers([row[column] for row in rows]) else "left" for column in range(len(headers))
     ]
     if not cells:
-        return "  ".join(headers)
-    return str(tabulate(cells, headers=list(headers), disable_numparse=True, colalign=sides))
+        return "  ".join(names)
+    return str(tabulate(cells, headers=names, disable_numparse=True, colalign=sides))
 
 
 def indented(page: str) -> str:

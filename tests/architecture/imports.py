@@ -7,7 +7,7 @@ import ast
 from tests.architecture.module import Complaints, Module, imported
 
 WALK = (
-    ("errors", "intervals"),
+    ("errors", "intervals", "visible"),
     ("spec",),
     ("aggregates", "windows"),
     ("ingest",),

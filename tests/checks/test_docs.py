@@ -71,6 +71,21 @@ def test_pages_of_earlier_runs_stay_and_the_index_lists_them(tmp_path: Path) -> 
         assert page.relative_to(tmp_path).as_posix() in index
 
 
+def test_nothing_of_data_or_of_a_suite_is_markup_of_a_page(tmp_path: Path) -> None:
+    mark, folder = "<b id=own>", tmp_path / "a $HOME of its own"
+    told = (("column", mark), ("description", mark), ("value_set", (mark,)), ("notes", mark))
+    rule = Expectation(stage="events", name="expect_column_values_to_be_in_set", arguments=told)
+    largest = Expectation(stage="panes", name=MAXIMUM.name, arguments=(("column", mark), ("max_value", 1)))
+    results = (
+        result_of_counts(rule, 1000, unexpected=3, samples=(mark,)),
+        Result(expectation=largest, column=mark, success=False, observed=mark),
+    )
+    build_docs(results, suite_name=mark, run_name=mark, folder=folder, at_us=AT_US)
+    pages = [page.read_text() for page in folder.rglob("*.html")]
+    assert len(pages) == 3 and not any(mark in page for page in pages)
+    assert sum(html.escape(mark) in page for page in pages) == 2
+
+
 def test_the_suite_has_a_page_of_its_own(tmp_path: Path) -> None:
     built(tmp_path)
     (page,) = (tmp_path / "expectations").rglob("*.html")

@@ -115,6 +115,13 @@ def test_a_long_value_is_cut_in_the_table() -> None:
     assert table([{"text": "x" * 40}]).splitlines()[-1].strip() == "x" * 40
 
 
+def test_no_value_reaches_a_terminal_or_begins_a_line_of_a_log() -> None:
+    forged = "\x1b[2J\n[2026-01-01] INFO - published"
+    assert "\\x1b[2J\\n[2026-01-01] INFO" in table([{"city": forged}])
+    result = result_of_counts(not_null(), 4, unexpected=1, samples=(forged,))
+    assert "\x1b" not in stop_message([result], {}) and "\\x1b[2J\\n" in stop_message([result], {})
+
+
 def test_a_warning_is_one_line() -> None:
     told = warning(result_of_counts(not_null("warn"), 100, unexpected=2))
     assert told == (

@@ -74,6 +74,11 @@ def test_numbers_stand_to_the_right_and_all_else_to_the_left():
     ]
 
 
+def test_controls_of_data_are_shown_and_not_done():
+    assert table(("na\tme",), [["\x1b]0;own\x07"]]).splitlines()[0] == "na\\tme"
+    assert table(("name",), [["\x1b]0;own\x07\n"]]).splitlines()[-1] == r"\x1b]0;own\x07\n"
+
+
 def test_text_that_looks_like_a_number_is_left_as_it_is():
     assert table(("flight",), [["0042"], ["1e3"]]).splitlines()[2:] == ["0042", "1e3"]
 
