@@ -52,6 +52,8 @@ def _contradictions(expectation: Expectation, shape: Shape) -> Iterator[str]:
 
 def _refused_conditions(expectation: Expectation) -> Iterator[str]:
     condition, parser = expectation.argument("row_condition"), expectation.argument("condition_parser")
+    if condition is not None and not isinstance(condition, str):
+        yield "`row_condition` is no text; allowed is SQL, with `condition_parser: spark`"
     # Great Expectations hands what is of none of its own parsers to Spark as it is.
     if isinstance(condition, str) and not str(parser).startswith("great_expectations"):
         for problem in problems_of(condition):

@@ -65,6 +65,12 @@ def test_what_sql_may_not_do_it_may_in_no_expectation() -> None:
     assert "reflect" in told
 
 
+def test_a_condition_that_is_no_sql_is_refused() -> None:
+    filtered = {"type": "pass_through", "pass_through_filter": "rand() < 0.5"}
+    (told,) = problems("expect_column_max_to_be_between", column="a", row_condition=filtered)
+    assert told == "`row_condition` is no text; allowed is SQL, with `condition_parser: spark`"
+
+
 @pytest.mark.parametrize("parser", [{}, {"condition_parser": "pandas"}])
 def test_a_condition_is_spark_sql_whatever_else_its_parser_is_called(parser: dict[str, str]) -> None:
     name = "expect_table_row_count_to_be_between"
