@@ -49,12 +49,17 @@ CONTEXT = frozenset(
 )
 OUTSIDE = frozenset(
     [
+        "from_protobuf",
         "java_method",
         "python_worker_logs",
         "reflect",
+        "to_protobuf",
         "try_reflect",
     ]
 )
+"""Those of Protobuf read the file that describes it."""
+WITHOUT_OPTIONS = {"from_avro": 2, "from_xml": 2, "schema_of_avro": 1, "schema_of_xml": 1}
+"""Functions that take options after so many arguments, of which one names the file or address of a schema."""
 AGGREGATE = frozenset(
     [
         "any",

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import pairwise, takewhile
 
-from pipelines.spec.functions import ONLY_WITHOUT_ARGUMENTS, WHY, WITHOUT_PARENTHESES
+from pipelines.spec.functions import ONLY_WITHOUT_ARGUMENTS, WHY, WITHOUT_OPTIONS, WITHOUT_PARENTHESES
 from pipelines.spec.tokens import Token, fold, tokens_of
 
 NOTHING = Token("mark", "")
@@ -20,7 +20,7 @@ PARTNERS = {")": "(", "]": "["}
 PATTERN_WORDS = ("like", "ilike", "rlike", "regexp")
 QUANTIFIERS = ("any", "all", "some")
 OPERATOR_WORDS = ("is", "in", "not", "between", "and", "or", "div", "as", "collate", *PATTERN_WORDS)
-CLOCK_WORD = re.compile(r"(now|today|tomorrow|yesterday)(\s+\S+)?")
+CLOCK_WORD = re.compile(r"(now|today|tomorrow|yesterday)(\s*[+-]\d\S*|\s+\S+)?")
 """Text that Spark reads as an instant of the clock wherever it makes a time of text.
 
 One that functions make of other texts (`concat('no', 'w')`) is not known here: what Spark's optimizer makes
@@ -28,6 +28,11 @@ of it tells nobody, and the casts that read it need not be written.
 """
 
 TIME_ALONE = re.compile(r"t?\d{1,2}:")
+INSTANTS = ("timestamp", "timestamp_ltz")
+MAKE_INSTANTS = ("to_timestamp", "to_timestamp_ltz", "try_to_timestamp", *INSTANTS)
+OPEN_TYPES = ("array", "map", "struct")
+NOTHING_OF_A_TIME = "".join(map(chr, range(ord(" ") + 1)))
+"""What Spark takes off both ends of a text before it makes a time of it."""
 
 MOST_NESTED = 100
 """How deep an expression may be nested. Spark's parser goes down once for each level: at thousands it takes
@@ -153,6 +158,21 @@ def _call(place: Place) -> Iterator[str]:
         yield f"found `{written}`, which makes a name of text; {ROW} with its names written out"
     elif token.name in WHY and not _is_harmless(place):
         yield f"found `{written}`, which {WHY[token.name]}"
+    elif token.name in WITHOUT_OPTIONS and _arguments(place) > WITHOUT_OPTIONS[token.name]:
+        yield f"found `{written}` with options, of which one names a file to read; allowed is it without"
+
+
+def _arguments(place: Place) -> int:
+    """How many arguments a function has, which has one at least."""
+    inside, count = 0, 1
+    for index in range(place.index + 1, len(place.tokens)):
+        token = place.tokens[index]
+        inside += token.is_mark("(", "[")
+        inside -= token.is_mark(")", "]")
+        if not inside:
+            break
+        count += inside == 1 and token.is_mark(",")
+    return count
 
 
 def _is_harmless(place: Place) -> bool:
@@ -164,17 +184,29 @@ def _is_harmless(place: Place) -> bool:
 
 
 def _clock_word(place: Place) -> Iterator[str]:
-    before = place.near(-1)
-    if before.kind == "text" or before.is_word(*PATTERN_WORDS):
+    if place.near(-1).kind == "text":
         return
     # Texts that stand beside each other are one.
-    texts = list(takewhile(lambda it: it.kind == "text", islice(place.tokens, place.index, None)))
+    tokens = (place.tokens[index] for index in range(place.index, len(place.tokens)))
+    texts = list(takewhile(lambda it: it.kind == "text", tokens))
     written = " ".join(it.written for it in texts)
-    meant = fold("".join(it.meaning for it in texts)).strip()
-    if CLOCK_WORD.fullmatch(meant):
+    meant = fold("".join(it.meaning for it in texts)).strip(NOTHING_OF_A_TIME)
+    is_pattern = place.near(-1).is_word(*PATTERN_WORDS) and not place.near(len(texts)).is_mark("::")
+    if CLOCK_WORD.fullmatch(meant) and not is_pattern:
         yield f"found {written}, which Spark may read as the clock; allowed as text is `LIKE {written}`"
-    if before.is_word("timestamp", "timestamp_ltz") and TIME_ALONE.match(meant):
+    if TIME_ALONE.match(meant) and _is_made_an_instant(place, length=len(texts)):
         yield f"found {written}, which Spark reads as a time of today; allowed is one with its date"
+
+
+def _is_made_an_instant(place: Place, *, length: int) -> bool:
+    """Whether a text of so many tokens is made one where it stands. One that is compared with an instant is
+    too: what it is compared with is not known here.
+    """
+    after, cast = place.near(length), place.near(length + 1)
+    is_cast = (after.is_mark("::") or after.is_word("as")) and cast.is_word(*INSTANTS)
+    is_alone = place.near(-1).is_mark("(") and after.is_mark(")")
+    is_argument = is_alone and place.near(-2).is_word(*MAKE_INSTANTS)
+    return is_cast or is_argument or place.near(-1).is_word(*INSTANTS)
 
 
 def _mark(place: Place) -> Iterator[str]:
@@ -200,13 +232,15 @@ def _unbalanced(tokens: tuple[Token, ...]) -> Iterator[str]:
 
 
 def _too_deep(tokens: tuple[Token, ...]) -> Iterator[str]:
-    """Brackets and CASE nest what is between them, and so does each of several signs before an operand."""
-    inside = before = deepest = 0
-    for token in tokens:
+    """Brackets, CASE and types nest what is between them, and so does each of several signs before one."""
+    inside = types = before = deepest = 0
+    for last, token in pairwise([NOTHING, *tokens]):
         inside += token.is_mark("(", "[") or token.is_word("case")
         inside -= token.is_mark(")", "]") or token.is_word("end")
+        types += token.is_mark("<") and last.is_word(*OPEN_TYPES)
+        types -= min(types, len(token.written)) if token.is_mark(">", ">>", ">>>") else 0
         is_before = token.is_word("not") or token.is_mark("-", "+", "~", "!")
         before = before + 1 if is_before else 0
-        deepest = max(deepest, inside + before)
+        deepest = max(deepest, inside + types + before)
     if deepest > MOST_NESTED:
         yield f"found an expression nested {deepest} deep; allowed are {MOST_NESTED}"

@@ -175,6 +175,20 @@ def test_what_reaches_outside_is_refused(sql: str) -> None:
     assert "which reaches outside the row; allowed is what depends on the row alone" in problem
 
 
+@pytest.mark.parametrize(
+    ("plain", "with_options"),
+    [
+        ("from_xml(f(a, b), 'a INT')", "from_xml(f(a, b), 'a INT', map('rowValidationXSDPath', '/x.xsd'))"),
+        ("schema_of_xml(a)", "schema_of_xml(a, map(lower('ROWVALIDATIONXSDPATH'), '/x.xsd'))"),
+        ("from_avro(a, s)", "from_avro(a, s, map('avroSchemaUrl', 'file:///x'))"),
+    ],
+)
+def test_options_by_which_a_function_reads_a_file_are_refused(plain: str, with_options: str) -> None:
+    assert problems_of(plain) == ()
+    (problem,) = problems_of(with_options)
+    assert "with options, of which one names a file to read; allowed is it without" in problem
+
+
 @pytest.mark.parametrize("sql", [*OTHER_ROWS, "explode(a)", "stack(2, a, b)"])
 def test_what_needs_or_makes_other_rows_is_refused(sql: str) -> None:
     assert problems_of(sql)
@@ -215,13 +229,27 @@ def test_comments_and_blanks_are_no_tokens_and_text_is_one() -> None:
     ]
 
 
-@pytest.mark.parametrize("sql", ["timestamp '10:15'", "TIMESTAMP 'T9:00:00'", "timestamp_ltz '0' '9:00'"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *(
+            "timestamp '10:15'",
+            "TIMESTAMP 'T9:00:00'",
+            "timestamp_ltz '0' '9:00'",
+            "cast('12:30' AS timestamp)",
+        ),
+        *("to_timestamp('9:05')", "try_to_timestamp('9:05')", "'1:' '2'::timestamp", "timestamp('10:15')"),
+    ],
+)
 def test_a_time_without_its_date_is_refused_where_spark_takes_todays(sql: str) -> None:
     (problem,) = problems_of(sql)
     assert "which Spark reads as a time of today; allowed is one with its date" in problem
 
 
-@pytest.mark.parametrize("sql", ["timestamp '2013-01-01 10:15'", "slot = '10:15'", "d LIKE '10:15'"])
+@pytest.mark.parametrize(
+    "sql",
+    ["timestamp '2013-01-01 10:15'", "slot = '10:15'", "d LIKE '10:15'", "to_timestamp('9:05', 'HH:mm')"],
+)
 def test_a_time_with_its_date_and_a_text_that_is_none_are_allowed(sql: str) -> None:
     assert list(problems_of(sql)) == []
 
@@ -234,6 +262,8 @@ def test_a_time_with_its_date_and_a_text_that_is_none_are_allowed(sql: str) -> N
         ("CASE WHEN ", "a", " THEN b END"),
         ("NOT ", "a", ""),
         ("- ", "a", ""),
+        ("array<", "a", ">"),
+        ("map<a, ", "a", ">"),
     ],
 )
 def test_what_is_nested_too_deeply_for_a_parser_is_refused_at_once(
