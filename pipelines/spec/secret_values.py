@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pipelines.spec.model import Pipeline
 
 NAMED = re.compile(
-    r"pass(word|wd|phrase)|\b(pass|pwd)\b|secret|token|credential|user.?info|sas\b"
-    r"|authorization|\bredis\.auth\b|(access|account|api|encryption|keystore|master|private).?key",
+    r"pass(word|wd|phrase)|pass(?![a-z])|pwd|secret|token|credential|user.?info|sas\b|jwt"
+    r"|authorization|(^|[._-])(auth|pat)$|(access|account|api|encryption|decryption|keystore|master|private).?key",
     re.I,
 )
 """Options whose value is a secret, by their name."""
@@ -20,10 +20,11 @@ IN_ADDRESS = (
     re.compile(r"s3[an]?://[^/\s:@]*:([^@\s]+)@", re.I),
     re.compile(r":thin:[^/\s@]+/(\S+)@"),
     re.compile(
-        r"(?:password|\bpass|pwd|token|secret|accesskey|accountkey|\bsig|x-amz-signature)="
+        r"(?:password|passwd|\bpass|pwd|token|secret|accesskey|accountkey|api_?key|\bsig|x-amz-signature)="
         r"(\"[^\"]+\"|\{[^}]*\}|[^\s;&\"`]+)",
         re.I,
     ),
+    re.compile(r"password\s*=\s*\"([^\"]+)\"", re.I),
 )
 """A secret inside an address: `scheme://user:secret@host`, `…:thin:user/secret@host`, `…?password=secret`."""
 HIDDEN = "***"

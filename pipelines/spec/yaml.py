@@ -6,6 +6,7 @@ refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -19,6 +20,10 @@ from pipelines.errors import CorrectTheSpec
 
 MOST_BYTES = 1_000_000
 MOST_DEPTH = 30
+MOST_BITS = 256
+"""Of a number: Python writes none that is much longer."""
+NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
+"""What escapes can make and no file or table takes: an end of text, and halves of a character."""
 
 _OPENING = (
     tokens.BlockMappingStartToken
@@ -90,7 +95,7 @@ def parse_yaml(text: str, where: str, *, refuse: Refuse | None = None) -> Locate
             return Located(None, 1)
         reader = _Reader(where)
         located = reader.read(node, 0)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         raise CorrectTheSpec(where, (_told(error),)) from error
     if refuse is not None:
         for line, problem in reader.problems:
@@ -115,7 +120,15 @@ class _Reader:
             return Located(self._mapping(node, depth), line)
         if isinstance(node, SequenceNode):
             return Located(tuple(self.read(item, depth + 1) for item in node.value), line)
+        self._look_at(node)
         return Located(_scalar(node), line, node.value)
+
+    def _look_at(self, node: Node) -> None:
+        if NO_TEXT.search(node.value):
+            line = node.start_mark.line + 1
+            self.problems.append(
+                (line, "found a character that no text may have, NUL or half of one; leave it out")
+            )
 
     def _mapping(self, node: MappingNode, depth: int) -> dict[str, Located]:
         found: dict[str, Located] = {}
@@ -123,7 +136,9 @@ class _Reader:
             line = key.start_mark.line + 1
             if not isinstance(key, ScalarNode):
                 self.problems.append((line, "a key is a plain word; found a list or a mapping"))
-            elif key.value in found:
+                continue
+            self._look_at(key)
+            if key.value in found:
                 first = found[key.value].line
                 problem = f"`{as_key(key.value)}` stands twice, first on line {first}; keep one of them"
                 self.problems.append((line, problem))
@@ -134,18 +149,20 @@ class _Reader:
 
 
 def as_key(written: str) -> str:
-    """A key as it may be told: behind a colon without a blank may stand what was to be its value, a password
-    perhaps.
+    """A key as it may be told: where a colon or the blank behind it was forgotten, what was to be its value
+    stands in it, a password perhaps.
     """
-    name, colon, _ = written.partition(":")
-    return f"{name}:…" if colon else written
+    found = re.search(r"[\s:=]", written)
+    return written if found is None else f"{written[: found.end()]}…"
 
 
 def _scalar(node: Node) -> Plain:
     try:
         value = yaml.SafeLoader("").construct_object(node)
-    except (ValueError, yaml.constructor.ConstructorError):
+    except (ValueError, OverflowError, yaml.constructor.ConstructorError):
         # It looks like a date that no calendar has, or like a sign of YAML's: refused where it stands.
+        return str(node.value)
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
         return str(node.value)
     if value is None or isinstance(value, str | int | float | bool | date | datetime):
         return value

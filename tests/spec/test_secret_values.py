@@ -47,6 +47,11 @@ def test_secrets_are_found_and_hidden(tmp_path: Path) -> None:
         "masterKey",
         "kafka.basic.auth.user.info",
         "redis.auth",
+        "auth",
+        "db_pass",
+        "userPwd",
+        "jwt",
+        "decryptionKey",
     ],
 )
 def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str) -> None:
@@ -94,6 +99,18 @@ def test_a_password_behind_a_forgotten_blank_is_not_told(refused: Refused) -> No
     assert any("unknown key `token:…`" in it for it in problems), problems
     assert any("source.options.password:…: found nothing" in it for it in problems), problems
     assert not any("hunter2" in it or "zzzz9" in it for it in problems)
+
+
+@pytest.mark.parametrize("forgotten", ["password hunter2", "passwd=hunter2"])
+def test_a_password_behind_a_forgotten_colon_is_not_told(refused: Refused, forgotten: str) -> None:
+    (problem,) = refused(("event_time: at", f"event_time: at, options: {{user: me, {forgotten}}}"))
+    assert "hunter2" not in problem and "found nothing" in problem
+
+
+def test_a_quoted_password_is_hidden_without_its_quotes_too(tmp_path: Path) -> None:
+    path = tmp_path / "orders.yml"
+    path.write_text(SPEC.replace("sasl: told", 'sasl: \'required username="u" password = "p@ss";\''))
+    assert hide("no such user: p@ss", secrets_of(load(path))) == "no such user: ***"
 
 
 def test_a_flag_is_no_secret_whatever_its_name(tmp_path: Path) -> None:

@@ -86,7 +86,9 @@ def test_a_password_that_begins_like_more_than_data_is_not_told(mark: str) -> No
     assert "hunter2" not in problem
 
 
-@pytest.mark.parametrize("written", ["2013-02-30", "=", "2013-01-01 25:00:00"])
+@pytest.mark.parametrize(
+    "written", ["2013-02-30", "=", "2013-01-01 25:00:00", ":".join(["1"] * 400) + ".0", "0x" + "f" * 5000]
+)
 def test_what_only_looks_like_a_value_of_yaml_s_is_a_text(written: str) -> None:
     located = parse_yaml(f"a: {written}\n", "here")
     assert located.plain() == {"a": written}
@@ -98,6 +100,16 @@ def test_what_only_looks_like_a_value_of_yaml_s_is_a_text(written: str) -> None:
 )
 def test_what_is_no_yaml_is_told_with_its_line(text: str, line: int) -> None:
     assert problems_in(text)[0].startswith(f"line {line}: ")
+
+
+def test_an_escape_that_no_text_knows_is_refused() -> None:
+    assert problems_in('a: "\\UFFFFFFFF"\n')[0].startswith("not YAML: ")
+
+
+@pytest.mark.parametrize("text", ['a: "x\\0"\n', 'a: ["\\ud800"]\n', '"\\0": 1\n'])
+def test_a_character_that_no_file_takes_is_refused(text: str) -> None:
+    (problem,) = problems_in(text)
+    assert problem == "line 1: found a character that no text may have, NUL or half of one; leave it out"
 
 
 def test_more_than_one_document_is_refused() -> None:
