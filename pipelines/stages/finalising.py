@@ -35,6 +35,7 @@ from pipelines.stages.concerned import (
     told_before,
 )
 from pipelines.stages.gates import pass_stage
+from pipelines.stages.meeting import told_of
 from pipelines.stages.news import all_news, news_of, with_came
 from pipelines.stages.site import Work
 from pipelines.store import small
@@ -54,7 +55,8 @@ def finalise_batch(work: Work) -> Counts:
         return _write_none(work)
     found = [concerned(work, group) for group in groups]
     publication = publication_of(work, groups)
-    told = told_before(work, [it.reach for it in found])
+    reaches = [it.reach for it in found]
+    told = told_before(work, reaches)
     last = last_of(work, told)
     may_be_gone = told != NONE and any(group.of_sessions for group in groups)
     kept: list[DataFrame] = []
@@ -67,14 +69,13 @@ def finalise_batch(work: Work) -> Counts:
             for group, it in zip(groups, found, strict=True)
             if group.with_news
         ]
-        last = _with_whole_values(work, last, reach=[it.reach for it in found])
+        last = _with_whole_values(work, last, reach=reaches)
         rows = _told(work, all_states(found), last=last, news=all_news(news), publication=publication)
         if may_be_gone:
             rows = rows.persist()
             kept.append(rows)
-            gone = _of_sessions_that_are_gone(
-                work, rows, last=last, reaches=[it.reach for it in found], publication=publication
-            )
+            near = [*reaches, told_of(work, told)] if publication.restated else reaches
+            gone = _of_sessions_that_are_gone(work, rows, last=last, near=near, publication=publication)
             rows = rows.unionByName(gone)
         rows = _of_run(work, rows)
         if work.site.suite.at("panes"):
@@ -102,10 +103,10 @@ def _told(
 
 
 def _of_sessions_that_are_gone(
-    work: Work, rows: DataFrame, *, last: DataFrame, reaches: Sequence[str], publication: Publication
+    work: Work, rows: DataFrame, *, last: DataFrame, near: Sequence[str], publication: Publication
 ) -> DataFrame:
-    reach = " OR ".join(f"({it})" for it in reaches)
-    sessions, partials = (work.tables.read(it).where(reach) for it in ("sessions", "partial_sessions"))
+    where = " OR ".join(f"({it})" for it in near)
+    sessions, partials = (work.tables.read(it).where(where) for it in ("sessions", "partial_sessions"))
     present = Present(sessions=sessions, partials=with_came(work, partials))
     return retracted_sessions(rows, last, present=present, pipeline=work.pipeline, publication=publication)
 

@@ -15,7 +15,7 @@ from pipelines.spec import Window
 from pipelines.stages.site import Work
 from pipelines.store.reader import ask, in_microseconds
 from pipelines.store.sql import ALL, NONE, Instant, not_after, not_before, text
-from pipelines.windows import grace_us, is_bounded, keeps_apart
+from pipelines.windows import grace_us, is_bounded, keeps_apart, session_windows
 
 
 def touched_by(work: Work, whose: str) -> str:
@@ -59,6 +59,15 @@ def overlapping(work: Work, *, sessions: str) -> str:
     What was published of such a session may stand under bounds that it had before, also under closed ones.
     """
     return _meets(_span(work, "sessions", where=sessions))
+
+
+def told_of(work: Work, told: str) -> str:
+    """The predicate that a session meets what the published ones span of which a predicate on panes tells.
+
+    A restatement has to know of all that may hold their events, also further off than what it touched.
+    """
+    names = [window.name for window in session_windows(work.pipeline)]
+    return _meets(_span(work, "panes", where=f"({told}) AND {_is_one_of(names)}"))
 
 
 def _due(concern: Concern) -> str:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pipelines.intervals import Interval
 from pipelines.stages import Request, run_batch
 from tests.walk.published import in_microseconds
-from tests.walk.test_sessions import SECOND, SPEC, Click, site_of, write_clicks
+from tests.walk.test_sessions import SECOND, SPEC, Click, site_of, standing_windows, write_clicks
 
 BATCH = Interval(0, 100 * SECOND)
 MODES = """
@@ -70,3 +70,23 @@ def test_a_restatement_says_that_it_restates_where_it_splits_a_session_and_where
         (2, True, "retract", 0, 1),
         (2, True, "retract", 16, 4),
     ]
+
+
+@pytest.mark.slow
+def test_a_restatement_of_other_keys_takes_no_session_back_whose_events_another_holds(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #   0 |--- 9 ---| 19 is published; corrected, its event at 9 is in 9 |--- 18 ---| 28, which is not due
+    clicks = [("ann", 1, 0, 0), ("ann", 2, 9, 0), ("bob", 4, 20, 0)]
+    site, request = site_of(spark, tmp_path, clicks), Request(batch=BATCH)
+    list(run_batch(site, request))
+    corrected = [*clicks[1:], ("ann", 1, 18, 0)]
+    write_clicks(tmp_path, corrected)
+    list(run_batch(site, request))
+    older, newer = Interval(-100 * SECOND, 0), Interval(100 * SECOND, 200 * SECOND)
+    write_clicks(tmp_path, [*corrected, ("bob", 8, -5, -1), ("bob", 16, 100, 100)])
+    list(run_batch(site, Request(batch=older)))
+    assert standing_windows(tmp_path / "store") == [("ann", 0, 19, 3), ("bob", -5, 5, 8)]
+    list(run_batch(site, Request(batch=newer)))
+    stands = [("ann", 9, 28, 3), ("bob", -5, 5, 8), ("bob", 20, 30, 4)]
+    assert standing_windows(tmp_path / "store") == stands
