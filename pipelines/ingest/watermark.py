@@ -49,6 +49,23 @@ class Standing:
     waits: bool = False
 
 
+def known_before(stood: Sequence[tuple[Interval, Sequence[Progress]]]) -> list[Progress]:
+    """What is known of a source's substreams before a batch: as they stood after the one before it, and after
+    older ones that have run since, each beside its batch.
+
+    One whose newest arrival lies in one of these batches, which has no more of it, was corrected away.
+    """
+    names = {batch: {one.substream for one in progress} for batch, progress in stood}
+
+    def is_gone(one: Progress) -> bool:
+        return any(
+            batch.start_us <= one.newest_arrival_us < batch.end_us and one.substream not in known
+            for batch, known in names.items()
+        )
+
+    return [one for _, progress in stood for one in progress if not is_gone(one)]
+
+
 def advance(
     before: Iterable[Progress], seen: Iterable[Seen], *, source: Source, batch: Interval
 ) -> list[Progress]:

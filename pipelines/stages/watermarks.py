@@ -9,6 +9,7 @@ from pipelines.ingest.watermark import (
     Seen,
     Standing,
     advance,
+    known_before,
     pipeline_watermark,
     standing,
     watermark_after,
@@ -103,12 +104,12 @@ def _known(work: Work, source: Source) -> list[Progress]:
     another `substream` told apart do not go on: nobody would ever hear of them again.
     """
     now = state_fingerprint(work.pipeline)
-    found: list[Progress] = []
+    stood = []
     for row in work.run.opening.known_by:
         name = known_as(source.name, before=row.spec_fingerprint, after=now)
         if name is not None:
-            found += _progress(work, name, batch=row.batch)
-    return found
+            stood.append((row.batch, _progress(work, name, batch=row.batch)))
+    return known_before(stood)
 
 
 def _stood(work: Work, source: Source) -> list[Progress]:

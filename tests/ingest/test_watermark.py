@@ -14,6 +14,7 @@ from pipelines.ingest.watermark import (
     Standing,
     advance,
     arrival_watermark,
+    known_before,
     pipeline_watermark,
     standing,
     watermark_after,
@@ -62,6 +63,15 @@ def test_of_a_substream_that_several_have_known_the_newest_counts() -> None:
         ("a", 50, 60),
         ("b", 50, 50),
     ]
+
+
+def test_a_substream_that_the_batch_of_its_newest_arrival_has_no_more_is_known_no_more() -> None:
+    first, second = Interval(0, 60), Interval(60, 100)
+    stood = {second: [progress("x", at=50), progress("y", at=90)], first: [progress("y", at=50)]}
+    assert known_before([*stood.items()]) == [progress("y", at=90), progress("y", at=50)]
+    later = {**stood, second: [progress("x", at=60)]}
+    assert known_before([*later.items()])[0] == progress("x", at=60)
+    assert known_before([(second, stood[second])]) == stood[second]
 
 
 def test_null_is_a_substream_like_any_other() -> None:

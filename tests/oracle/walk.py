@@ -115,15 +115,20 @@ class Walk:
         return next(number for number, it in enumerate(self.ledger) if it.batch.bounds == bounds)
 
     def _standings_before(self, batch: Batch, previous: Outcome | None) -> dict[Substream, Standing]:
-        """What the batch before has seen, and what older ones have that ran after it did."""
+        """What the batch before has seen, and what older ones have that ran after it did; not what only it
+        still has of these.
+        """
         if previous is None:
             return {}
         (ran,) = [number for number, it in enumerate(self.ledger) if says(it, previous)]
         since = {it.batch.bounds for it in self.ledger[ran + 1 :] if it.batch.end <= batch.start}
-        known = dict(previous.standings)
-        for bounds in since - {previous.batch.bounds}:
-            for place, other in self.outcomes[bounds].standings.items():
-                known[place] = other.furthest(known.get(place, other))
+        again = [self.outcomes[bounds] for bounds in since - {previous.batch.bounds}]
+        known: dict[Substream, Standing] = {}
+        for outcome in (previous, *again):
+            for place, other in outcome.standings.items():
+                brought_by = [it for it in again if it.batch.start <= other.newest_arrival < it.batch.end]
+                if all(place in it.standings for it in brought_by):
+                    known[place] = other.furthest(known.get(place, other))
         return known
 
     def _watermark_after(

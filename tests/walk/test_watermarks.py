@@ -5,6 +5,7 @@ that run again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,8 +53,16 @@ FOUND = [None, 25, 25, 375, 375, 375, 475, 760]
 """The watermark after each batch, in seconds."""
 
 
+MISTAKEN = [("south", "x", 5, 5), ("south", "y", 50, 50), ("south", "y", 150, 150), ("south", "y", 250, 250)]
+"""What `x` told was of `y`."""
+
+
 @pytest.fixture
 def case() -> Case:
+    return case_of(PIPELINE, TOLD, batches=len(FOUND))
+
+
+def case_of(pipeline: Pipeline, told: Sequence[tuple[str, str, int, int]], *, batches: int) -> Case:
     events = [
         Event(
             id=number,
@@ -64,10 +73,10 @@ def case() -> Case:
             arrival_us=arrived * SECOND,
             values=NO_VALUES,
         )
-        for number, (source, device, happened, arrived) in enumerate(TOLD)
+        for number, (source, device, happened, arrived) in enumerate(told)
     ]
-    batches = [Batch(start=it * BATCH * SECOND, end=(it + 1) * BATCH * SECOND) for it in range(len(FOUND))]
-    return Case(pipeline=PIPELINE, devices=True, events=events, batches=batches)
+    cut = [Batch(start=it * BATCH * SECOND, end=(it + 1) * BATCH * SECOND) for it in range(batches)]
+    return Case(pipeline=pipeline, devices=True, events=events, batches=cut)
 
 
 def test_the_oracle_finds_what_the_rules_say(case: Case) -> None:
@@ -97,3 +106,20 @@ def test_the_walk_keeps_all_rules_also_for_batches_that_run_again(
         same_tables(stand, walk)
     newest = walk.outcomes[in_turn[-1].bounds]
     assert (newest.revision, newest.panes) == (1, 0)
+
+
+@pytest.mark.slow
+def test_a_device_that_a_correction_takes_away_holds_nothing_back(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    case = case_of(replace(PIPELINE, sources=(Source(name="south"),)), MISTAKEN, batches=3)
+    stand, walk = Stand(spark, tmp_path, case), Walk(pipeline=case.pipeline)
+    corrected = [replace(case.events[0], substream="y"), *case.events[1:]]
+    first, second, third = case.batches
+    for batch, rows in ((first, case.events), (second, case.events), (first, corrected), (third, corrected)):
+        stand.feed(rows)
+        stand.run(batch)
+        walk.run(batch, rows)
+        same_tables(stand, walk)
+    after = [walk.outcomes[it.bounds].watermark_after for it in case.batches]
+    assert after == [5 * SECOND, 5 * SECOND, 250 * SECOND]
