@@ -6,7 +6,6 @@ Cut off in the middle and said again it goes on, first with the batch that it wa
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import product
 
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_quiet, interval_of
@@ -26,9 +25,16 @@ from pipelines.stages.wrong_values import in_words
 from pipelines.store import attempts
 from pipelines.store.ledger_rows import LedgerRow, newest, standing, unfinished
 from pipelines.store.opening import waiting_latenesses
-from pipelines.store.reader import count_rows, read_ledger, replay_of, rows_by_batch, wishes_of
+from pipelines.store.reader import (
+    count_rows,
+    read_ledger,
+    replay_of,
+    rows_by_batch,
+    rows_by_source,
+    wishes_of,
+)
 from pipelines.store.retention import sure_from_us
-from pipelines.store.sql import is_batch, text
+from pipelines.store.sql import is_batch
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
 COUNTED = ("partial_frames", "partial_sessions")
@@ -83,6 +89,7 @@ def replayed(
         rows = {row.batch: row.ingested or 0 for row in _published(pipeline, store) if may_run(row.batch)}
         ingested = {batch: rows[batch] for batch in rows if batch not in (*found, *left)}
         more = _that_count_more(arguments, pipeline, store=store, found=found, ingested=ingested)
+    _refuse_gone(pipeline, store, batches=more, table=table)
     if more:
         say(f"rows that had no time arrive in {_batches(more)} more, which run again too")
     # Those that count more come before the others, whose rows tell of them whenever the replay is cut off.
@@ -110,18 +117,29 @@ def _refuse_gone(pipeline: Pipeline, store: str, *, batches: Sequence[Interval],
     """Raise `CorrectTheCall` where a source has such rows in a batch, or counted some, and no file of it any
     more: to run it again would take all those away.
     """
-    for source, batch in product(pipeline.sources, batches):
-        if has_files(source, batch=batch, home=pipeline.home):
-            continue
-        mine = f"source = {text(source.name)} AND {is_batch(batch)}"
-        for name, where in {table: mine, **dict.fromkeys(COUNTED, f"{mine} AND event_count > 0")}.items():
-            rows = count_rows(store, pipeline.name, table=name, where=where)
-            if rows:
+    for batch in batches:
+        there = {it.name: has_files(it, batch=batch, home=pipeline.home) for it in pipeline.sources}
+        for name in (table, *COUNTED):
+            counted = "" if name == table else " AND event_count > 0"
+            found = rows_by_source(store, pipeline.name, table=name, where=f"{is_batch(batch)}{counted}")
+            gone = [source for source in found if not there.get(source, False)]
+            if gone and not _goes_by_another_name(gone, there=there, found=found):
+                why = "no file for it any more" if gone[0] in there else "stands in the spec no more"
                 raise CorrectTheCall(
-                    f"batch {batch} cannot be replayed: source `{source.name}` has {many(rows, 'row')} of it "
-                    f"in {name}, and no file for it any more, so that all it counted would be taken back. "
-                    "Put the files back, or replay other batches, with --from and --to"
+                    f"batch {batch} cannot be replayed: source `{gone[0]}` has {many(found[gone[0]], 'row')} "
+                    f"of it in {name}, and {why}, so that all it counted would be taken back. Put back what "
+                    "is gone, or replay other batches, with --from and --to"
                 )
+
+
+def _goes_by_another_name(
+    gone: Sequence[str], *, there: Mapping[str, bool], found: Mapping[str, int]
+) -> bool:
+    """Whether one source alone stands in the spec no more, and one alone that has files has counted nothing:
+    the rows of the one are read under the name of the other.
+    """
+    new = [source for source, is_there in there.items() if is_there and source not in found]
+    return len(gone) == len(new) == 1 and gone[0] not in there
 
 
 def _say(line: str) -> None:

@@ -145,6 +145,15 @@ def rows_by_batch(store: str, pipeline_name: str, *, table: str) -> dict[Interva
     }
 
 
+def rows_by_source(store: str, pipeline_name: str, *, table: str, where: str) -> dict[str, int]:
+    """How many rows of a table `where` is true of each source has, in the order of their names."""
+    counted = _answer(
+        {"rows": _open(store, pipeline_name, table=table)},
+        f'SELECT source, count(*) AS "rows" FROM rows WHERE {where} GROUP BY source ORDER BY source',
+    )
+    return {row["source"]: row["rows"] for row in counted.to_pylist()}
+
+
 def ledger_changed(store: str, pipeline_name: str) -> datetime | None:
     """When the ledger was last written; `None` where there is none."""
     try:

@@ -128,7 +128,8 @@ def test_a_batch_is_not_replayed_where_what_another_of_its_sources_counted_would
     place: Place, spark: SparkSession
 ):
     by_day = ("key: [city]", "sources: {east: {}, west: {path: 'data/west/{from:%d}'}}\nkey: [city]")
-    place.write_spec(by_day, ("path: data/rides", "path: 'data/east/{from:%d}'"))
+    east = ("path: data/rides", "path: 'data/east/{from:%d}'")
+    place.write_spec(by_day, east)
     for source, rides in {"east": RIDES, "west": RIDES[1:4:2]}.items():
         for number in (1, 2):
             arrived = [it for it in rides if it[3] is not None and it[3].day == number]
@@ -140,6 +141,10 @@ def test_a_batch_is_not_replayed_where_what_another_of_its_sources_counted_would
     said = place.sash("replay", "late")
     assert said.code == 2 and "source `west` has 1 row of it in partial_frames, and no file" in said.err
     part.write_bytes(there)
+    place.write_spec((by_day[0], by_day[1].replace(", west: {path: 'data/west/{from:%d}'}", "")), east)
+    said = place.sash("replay", "late")
+    assert said.code == 2 and "source `west` has 1 row" in said.err and "in the spec no more" in said.err
+    place.write_spec((by_day[0], by_day[1].replace("west: {", "left: {")), east)
     assert place.sash("replay", "late").code == 0
     rows = standing(read_ledger(place.store, "rides"))
     assert [(it.late, it.accepted) for it in rows] == [(0, 3), (0, 3)]
