@@ -10,8 +10,13 @@ from pipelines.cli.run import empty, gone_on_with, interrupted, requests_of
 from pipelines.cli.session import session_of
 from pipelines.cli.steps import STAGES
 from pipelines.errors import CorrectTheCall
+from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
 from pipelines.stages import Site, run_stage
+from pipelines.stages.site import folder_of
+from pipelines.store import attempts
+from pipelines.store.ledger_rows import unfinished
+from pipelines.store.reader import read_ledger
 
 
 def stage(arguments: Arguments) -> None:
@@ -31,8 +36,8 @@ def stage(arguments: Arguments) -> None:
             f"stage {STAGES[0]}, with which a batch begins, or to `sash run`"
         )
     (request,) = requests_of(arguments, [batch])
-    if arguments.stage != STAGES[0]:
-        # What was said to the stages before holds for the whole batch.
+    if arguments.stage != STAGES[0] or _has_begun(pipeline, store, batch=batch, beside=arguments.source):
+        # What was said to the stages before, or to another source, holds for the whole batch.
         request = gone_on_with(pipeline, store, request=request)
     if arguments.final:
         confirm_final(pipeline, [batch], yes=arguments.yes)
@@ -47,6 +52,16 @@ def stage(arguments: Arguments) -> None:
             tell_warnings(report)
     except KeyboardInterrupt as error:
         raise interrupted(arguments, request) from error
+
+
+def _has_begun(pipeline: Pipeline, store: str, *, batch: Interval, beside: str | None) -> bool:
+    """Whether the batch is unfinished and another source of it has begun beside this one."""
+    pending = unfinished(read_ledger(store, pipeline.name))
+    if beside is None or pending is None or pending.batch != batch:
+        return False
+    happened = attempts.read(folder_of(store, pipeline))
+    begun = [one for one in happened if one.what == "begun" and one.is_of(batch, pending.revision)]
+    return any(one.source not in (None, beside) for one in begun)
 
 
 def _sources(arguments: Arguments, pipeline: Pipeline) -> list[str | None]:
