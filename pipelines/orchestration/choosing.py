@@ -18,8 +18,8 @@ from airflow.sdk.log import mask_secret
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, from_us
-from pipelines.orchestration.batches import batch_in, batch_of, data_interval, hand_on, is_beside
-from pipelines.orchestration.params import read_wishes
+from pipelines.orchestration.batches import BY_INTERVAL, batch_in, batch_of, data_interval, hand_on, is_beside
+from pipelines.orchestration.params import Wishes, read_wishes
 from pipelines.orchestration.waiting import obstacle
 from pipelines.spec import Pipeline, load, secrets_in, store_at
 from pipelines.store.ledger_rows import LedgerRow, newest, next_batch, unfinished
@@ -47,6 +47,7 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     if run.run_type == "backfill":
         refuse_nowhere(wishes.batch or mine)
     batch = batch_of(wishes, mine, following=lambda: ended(next_batch(rows, pipeline)))
+    refuse_early(batch, wishes, run_type=run.run_type)
     earlier = None if interval is None else earlier_at_work(batch, rows)
     if has_to_wait(batch, pending, pipeline=pipeline, store=store, earlier=earlier):
         return PokeReturnValue(is_done=False)
@@ -89,6 +90,14 @@ def refuse_nowhere(found: Interval | None) -> None:
             "Airflow takes a cron text. Give the DAG a CronDataIntervalTimetable, or make it with "
             "`windowed_dag`; or run the batches with `sash run --from … --to … --every …`"
         )
+
+
+def refuse_early(batch: Interval, wishes: Wishes, *, run_type: str) -> None:
+    """Raise `CorrectTheCall` where a run that was triggered with the date of a batch comes before its end:
+    the schedule would not come back to it.
+    """
+    if wishes.batch is None and run_type not in BY_INTERVAL:
+        ended(batch)
 
 
 def earlier_at_work(batch: Interval, rows: Sequence[LedgerRow]) -> str | None:
@@ -135,7 +144,7 @@ def ended(batch: Interval) -> Interval:
     """The batch, if no row can arrive for it any more. Raises `CorrectTheCall` if it goes on."""
     if from_us(batch.end_us) > datetime.now(UTC):
         raise CorrectTheCall(
-            f"the next batch, {batch}, has not ended yet: rows still arrive for it. Trigger the DAG after "
+            f"batch {batch} has not ended yet: rows still arrive for it. Trigger the DAG after "
             "that, or with `from` and `to` to run it all the same"
         )
     return batch

@@ -8,7 +8,8 @@ import pytest
 
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import LATEST_US, Interval
-from pipelines.orchestration.choosing import ended
+from pipelines.orchestration.choosing import ended, refuse_early
+from pipelines.orchestration.params import Wishes
 from pipelines.orchestration.waiting import PATIENCE, obstacle
 from pipelines.store.ledger_rows import LedgerRow, Status
 
@@ -54,6 +55,14 @@ def test_a_next_batch_that_goes_on_is_refused() -> None:
     assert ended(past) == past
     with pytest.raises(CorrectTheCall, match="has not ended yet"):
         ended(future)
+
+
+def test_a_run_that_was_triggered_with_the_date_of_a_batch_is_refused_before_its_end() -> None:
+    goes_on = Interval(0, LATEST_US)
+    with pytest.raises(CorrectTheCall, match="has not ended yet"):
+        refuse_early(goes_on, Wishes(), run_type="manual")
+    refuse_early(goes_on, Wishes(batch=goes_on), run_type="manual")
+    refuse_early(goes_on, Wishes(), run_type="scheduled")
 
 
 def test_a_batch_at_work_is_waited_for_as_long_as_it_takes() -> None:
