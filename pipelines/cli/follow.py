@@ -18,7 +18,7 @@ from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import gone_on_with, interrupted
 from pipelines.cli.session import session_of
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
-from pipelines.intervals import Interval, floor_to, to_us
+from pipelines.intervals import Interval, floor_to, show_instant, to_us
 from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site, run_batch
 from pipelines.store.ledger_rows import newest, unfinished
@@ -42,6 +42,8 @@ def follow(arguments: Arguments) -> None:
     if pending is not None:
         _run(arguments, site, batch=pending.batch)
     print(f"following {pipeline.name}, a batch every {arguments.every}; Ctrl-C ends it", flush=True)
+    if start_us > _now_us():
+        print(f"the first begins at {show_instant(start_us)}: nothing is to be done until then", flush=True)
     while True:
         # Others may have run batches meanwhile, or all of them anew.
         last = newest(read_ledger(store, pipeline.name))

@@ -16,6 +16,7 @@ from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US, Interval, floor_to, from_us, to_us
 from pipelines.spec.durations import UNITS_US
 from pipelines.spec.model import Pipeline
+from pipelines.spec.secret_values import hide
 
 PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
 LIKE_PLACEHOLDER = re.compile(r"\{[^{}]*%[^{}]*\}")
@@ -136,7 +137,7 @@ def store_at(named: str, start: Path) -> str:
     if uri is not None:
         if uri[1].lower() not in REMOTE_STORES:
             allowed = f"allowed is a folder, or a URI of {', '.join(REMOTE_STORES)}"
-            raise CorrectTheCall(f"store {named!r}: found `{uri[1]}:`; {allowed}")
+            raise CorrectTheCall(f"store {hide(named, ())!r}: found `{uri[1]}:`; {allowed}")
         return named.rstrip("/")
     folder = (start / Path(named).expanduser()).resolve()
     found = NOT_IN_STORES.search(str(folder))

@@ -142,7 +142,7 @@ def test_a_stage_keeps_to_what_was_said_to_those_before_it_and_waits_for_every_s
     early = place.sash("stage", "combine", *batch)
     assert early.code == 2 and "the stage accumulate of source west has not run" in early.err
     assert [it.status for it in read_ledger(place.store, "rides")] == ["running"]
-    assert place.sash("stage", "accumulate", "--source", "west", *batch, "--final", "--yes").code == 0
+    assert place.sash("stage", "accumulate", "--source", "west", *batch).code == 0
     for stage in STAGES[1:]:
         assert place.sash("stage", stage, *batch).code == 0
     assert "Watermark: the final one" in place.sash("status").out
@@ -156,3 +156,14 @@ def test_a_misspelt_expectation_is_told_before_a_batch_is_opened(place: Place, s
     said = place.sash("run", "--from", "2024-01-01", "--to", "2024-01-02")
     assert said.code == 2 and "there is no expectation `expect_column_maxx_to_be_between`" in said.err
     assert read_ledger(place.store, "rides") == []
+
+
+def test_who_follows_what_is_in_the_future_is_told(
+    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", interrupted)
+    said = place.sash("follow", "--every", "1h", "--from", "2900-01-01")
+    assert said.code == 0 and "the first begins at 2900-01-01" in said.out

@@ -124,6 +124,12 @@ def test_a_store_that_spark_and_delta_rs_cannot_both_reach_is_refused(tmp_path: 
     assert store_at("s3a://data/store/", tmp_path) == "s3a://data/store"
 
 
+def test_a_password_in_an_address_that_is_no_store_is_not_told(tmp_path: Path) -> None:
+    with pytest.raises(CorrectTheCall, match="allowed is a folder") as told:
+        store_at("s3n://AKIA:hunter2@data/store", tmp_path)
+    assert "hunter2" not in str(told.value)
+
+
 @pytest.mark.parametrize("below", ["", "/in/it"])
 def test_a_file_is_no_store(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("rows")
