@@ -232,7 +232,7 @@ def _unbalanced(tokens: tuple[Token, ...]) -> Iterator[str]:
 
 
 def _too_deep(tokens: tuple[Token, ...]) -> Iterator[str]:
-    """Brackets, CASE and types nest what is between them, and so does each of several signs before one."""
+    """Brackets, CASE and types nest what is in them, and so does each of several signs before an operand."""
     inside = types = before = deepest = 0
     for last, token in pairwise([NOTHING, *tokens]):
         inside += token.is_mark("(", "[") or token.is_word("case")
