@@ -36,6 +36,7 @@ from pipelines.ingest.watermark import Seen
 from pipelines.spec import Pipeline, Source
 from pipelines.stages.before import is_tried_before, stood_before
 from pipelines.stages.gates import event_rules
+from pipelines.stages.judging import judge_of
 from pipelines.stages.keeping import (
     lane,
     leave,
@@ -47,6 +48,7 @@ from pipelines.stages.keeping import (
     write_late,
     write_quarantine,
 )
+from pipelines.stages.retained import Lost, refuse_lost
 from pipelines.stages.site import Work
 from pipelines.stages.sourcing import source_events
 from pipelines.stages.watermarks import write_progress
@@ -80,12 +82,12 @@ def accumulate_source(work: Work, source: Source) -> Counts:
 
 def _accumulate(work: Work, source: Source, *, events: DataFrame, rules: Sequence[RowRule]) -> Counts:
     """Write the partials and the watermarks of the source; returns what was counted on the way."""
-    passing, accumulated = Observation(), Observation()
+    passing, accumulated, judge = Observation(), Observation(), judge_of(work)
     # What looks at every event costs most, so only rules are counted there.
     states = accumulate(
         events.observe(passing, *tally(rules)) if rules else events,
-        work.pipeline,
-        watermark_us=work.judged_by_us,
+        judge.pipeline,
+        watermark_us=judge.watermark_us,
         by_substream=source.substream is not None,
     ).observe(accumulated, *tally_states())
     of_sessions = [grid.of_sessions for grid in grids_of(work.pipeline)]
@@ -121,6 +123,11 @@ class _Partials:
     def table(self) -> str:
         return f"partial_{self.what}"
 
+    @property
+    def lost_by(self) -> Lost:
+        """The instant that tells whether one is of a frame or a session that has gone."""
+        return "frame_end" if self.what == "frames" else "window_start"
+
     def is_told_by(self, pipeline: Pipeline) -> Column:
         """Whether a row of the table is of a grid that the pipeline has."""
         grids = [it.name for it in grids_of(pipeline) if it.of_sessions == (self.what == "sessions")]
@@ -133,13 +140,15 @@ def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[st
     """
     every: list[_Partials] = []
     if not all(grid.of_sessions for grid in grids_of(work.pipeline)):
-        frames = partial_frames(states, work.pipeline, watermark_us=work.judged_by_us)
+        frames = partial_frames(states, work.pipeline, watermark_us=judge_of(work).watermark_us)
         every.append(_Partials(what="frames", rows=frames, bounds=FRAME))
     if session_windows(work.pipeline):
         sessions = partial_sessions(states, work.pipeline)
         every.append(_Partials(what="sessions", rows=sessions, bounds=PROTO))
     put_in_place = every
     if work.run.is_first:
+        for one in every:
+            refuse_lost(work, one.rows, by=one.lost_by)
         for one in every:
             put(work, source, table=one.table, rows=_observed(one))
     else:
@@ -172,9 +181,11 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
         rows = with_vanished(
             _observed(one), earlier, pipeline=work.pipeline, bounds=one.bounds, before=before
         ).persist()
-        differs = _count(rows.where(DIFFERS))
+        others = rows.where(DIFFERS)
+        differs = _count(others)
         if before is not None:
             others = changed_places(rows, before, pipeline=work.pipeline, bounds=one.bounds)
+        refuse_lost(work, others, by=one.lost_by)
         changed += differs if before is None else _count(others)
         differing.append(differs)
         replacing.append(rows)

@@ -62,7 +62,7 @@ def combine_batch(work: Work) -> Counts:
     _refuse_sources_that_are_gone(work, whose)
     of_batch = work.tables.read("partial_frames").where(whose)
     pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
-    counts = {"frames": combine_touched_frames(work, whose=whose)}
+    counts = {"frames": combine_touched_frames(work, whose=_of_kept_frames(work, whose))}
     if session_windows(work.pipeline):
         put_back(work, "sessions")
         counts["sessions"] = (
@@ -72,6 +72,12 @@ def combine_batch(work: Work) -> Counts:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
     write_watermark(work)
     return counts
+
+
+def _of_kept_frames(work: Work, whose: str) -> str:
+    """The same without the frames that retention lets go: the batch has only its own part of them still."""
+    kept_us = work.first_whole_us if work.run.opening.restated else None
+    return whose if kept_us is None else f"{whose} AND (frame_end IS NULL OR frame_end > {Instant(kept_us)})"
 
 
 def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:
@@ -159,7 +165,9 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
     touched = _that_changed(work, of_batch)
 
     def standing_in(reach: str) -> Standing:
-        stand = standing(sessions.where(reach), windows, watermark_us=work.judged_by_us)
+        stand = standing(
+            sessions.where(reach), windows, watermark_us=work.judged_by_us, kept_us=work.first_whole_us
+        )
         return stand if work.run.is_first else without_what_is_gone(stand, touched, key=work.pipeline.key)
 
     opened = _may_be_open(work)

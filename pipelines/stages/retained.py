@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pyspark.sql import DataFrame
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
 from pipelines.intervals import Interval, show_instant
 from pipelines.spec.durations import show_duration
 from pipelines.spec.places import with_lines
-from pipelines.stages.site import Site
+from pipelines.stages.site import Site, Work
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening
 from pipelines.store.retention import (
@@ -17,6 +20,11 @@ from pipelines.store.retention import (
     remembered_from_us,
     sure_before_us,
 )
+from pipelines.store.rows import from_rows
+from pipelines.store.sql import Instant
+
+Lost = Literal["frame_end", "window_start"]
+"""By what a partial frame, or a partial session, tells whether its frame, or what it may join, has gone."""
 
 
 def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[LedgerRow]) -> None:
@@ -34,6 +42,24 @@ def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[Ledg
     problems += tuple(_cut_off(site, opening)) if opening.changes.new_windows else ()
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
+
+
+def refuse_lost(work: Work, changed: DataFrame, *, by: Lost) -> None:
+    """Raise `ChooseAnotherBatch` where partial states are others than before of frames, or about sessions,
+    that may be gone: `by` is the instant that tells.
+
+    Where lateness is ignored frames may be: only windows that are whole take more than they had.
+    """
+    ignores, restated = work.request.ignore_lateness, work.run.opening.restated
+    reaches_back = (restated or ignores) if by == "window_start" else (restated and not ignores)
+    kept_us = work.first_whole_us if reaches_back else None
+    if kept_us is not None and from_rows(changed.where(f"{by} <= {Instant(kept_us)}").limit(1)):
+        raise ChooseAnotherBatch(
+            f"batch {work.batch} would change what happened before {show_instant(kept_us)}, whose frames and "
+            "sessions `retention` lets go, so that what was published of them cannot be corrected any more. "
+            "Run newer batches again, or compute all anew with --rebuild; where `sash status` shows this one "
+            "as unfinished, give it up with `sash abandon`"
+        )
 
 
 def _refuse_older(batch: Interval, kept_us: int) -> None:

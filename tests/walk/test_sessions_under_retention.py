@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from pipelines.errors import ChooseAnotherBatch
 from pipelines.intervals import Interval
 from pipelines.stages import Request, run_batch
+from pipelines.store.reader import read_ledger
 from pipelines.store.upkeep import maintain_table
-from tests.walk.test_sessions import SECOND, SPEC, site_of, standing_windows
+from tests.walk.test_sessions import SECOND, SPEC, site_of, standing_windows, write_clicks
 
 
 @pytest.mark.slow
@@ -38,10 +41,43 @@ def test_retention_leaves_a_session_that_an_event_at_its_end_may_still_join(
 ) -> None:
     #  [0, 10) closes when the watermark is past 30, by a microsecond
     clicks = [("ann", 1, 0, 0), ("cat", 1, 0, 0), ("bob", 2, 30, 1), ("ann", 4, 10, 100), ("cat", 4, 0, 100)]
+    #  dan's [-5, 5) is beyond it
+    clicks.append(("dan", 8, -5, 1))
     spec = SPEC.replace("60 s", "20 s") + "retention: {frames: 1 s}\n"
     site = site_of(spark, tmp_path, clicks, spec=spec)
     for start in (0, 100):
         list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
         for table in ("sessions", "partial_sessions") if upkept else ():
             maintain_table(site.tables, table, pipeline=site.pipeline)
-    assert standing_windows(tmp_path / "store") == [("ann", 0, 20, 5), ("cat", 0, 10, 5)]
+    stand = standing_windows(tmp_path / "store")
+    assert stand == [("ann", 0, 20, 5), ("cat", 0, 10, 5), ("dan", -5, 5, 8)]
+
+
+@pytest.mark.slow
+def test_a_batch_that_changes_a_session_of_which_retention_let_go_a_part_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #  ann's [0, 19) is kept beside bob's, which begins at 12 and is open; what of it ended at 10 is gone
+    bobs = [("bob", 1, at, at) for at in (12, 21, 30, 39, 47, 55)]
+    clicks = [("ann", 1, 0, 0), ("ann", 2, 9, 9), *bobs]
+    spec = SPEC.replace("60 s", "20 s") + "retention: {frames: 30 s}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    for start in range(0, 56, 8):
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 8) * SECOND))))
+    for table in ("sessions", "partial_sessions"):
+        assert maintain_table(site.tables, table, pipeline=site.pipeline).let_go == (table != "sessions")
+    stood = standing_windows(tmp_path / "store")
+    rows = read_ledger(site.store, "clicks")
+
+    again = Interval(24 * SECOND, 32 * SECOND)
+    write_clicks(tmp_path, [*clicks, ("ann", 32, 18, 25)])
+    with pytest.raises(ChooseAnotherBatch, match=r"before 1970-01-01 00:00:25.*be corrected"):
+        list(run_batch(site, Request(batch=again)))
+    assert (standing_windows(tmp_path / "store"), read_ledger(site.store, "clicks")) == (stood, rows)
+
+    write_clicks(tmp_path, [*clicks, ("ann", 32, 18, 60), ("ann", 64, 26, 60), ("cat", 8, 12, 60)])
+    late = Interval(56 * SECOND, 64 * SECOND)
+    list(run_batch(site, Request(batch=late, ignore_lateness=True)))
+    lost = DeltaTable(tmp_path / "store" / "clicks" / "late_events").to_pyarrow_table().to_pylist()
+    assert sorted((row["number"], row["missed"], row["kept"]) for row in lost) == [(8, 1, 0), (32, 1, 0)]
+    assert standing_windows(tmp_path / "store") == sorted([*stood, ("ann", 26, 36, 64)])
