@@ -6,13 +6,13 @@ Each batch takes what has arrived since the one before it, up to now; it ends at
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from pipelines.cli.again import again
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_turn, duration_of, instant_of
+from pipelines.cli.ending import Ending, ending
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import gone_on_with, interrupted
@@ -28,42 +28,52 @@ SECOND_US = 1_000_000
 
 
 def follow(arguments: Arguments) -> None:
-    """Run one batch after the other until Ctrl-C, a line for each."""
+    """Run one batch after the other until Ctrl-C, a line for each. A batch that was left unfinished comes
+    first: who has followed until then may have been killed.
+    """
     pipeline, every_us = pipeline_of(arguments), duration_of(arguments.every or "", "--every")
     store = store_of(arguments, pipeline)
     start_us = _start_us(arguments, pipeline, store=store, every_us=every_us)
     site = Site(session_of(arguments), store, pipeline)
-    pending = unfinished(read_ledger(store, pipeline.name))
-    if pending is not None and pending.status == "running":
+    pending = _left(arguments, pipeline, store=store)
+    with ending() as end:
+        if pending is not None:
+            _run(arguments, site, batch=pending, end=end)
+        print(f"following {pipeline.name}, a batch every {arguments.every}; Ctrl-C ends it", flush=True)
+        if start_us > _now_us():
+            begins = show_instant(start_us)
+            print(f"the first begins at {begins}: nothing is to be done until then", flush=True)
+        while not end.is_asked:
+            # Others may have run batches meanwhile, or all of them anew.
+            last = newest(read_ledger(store, pipeline.name))
+            start_us = start_us if last is None else last.batch.end_us
+            end_us = floor_to(_now_us(), every_us)
+            if end_us > start_us:
+                _run(arguments, site, batch=Interval(start_us, end_us), end=end)
+            else:
+                end.wait((every_us - _now_us() % every_us) / SECOND_US)
+    print("no batch is unfinished")
+
+
+def _left(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Interval | None:
+    """The batch that is unfinished. Raises `WaitForTheBatch` where somebody corrects an older one."""
+    rows = read_ledger(store, pipeline.name)
+    pending, last = unfinished(rows), newest(rows)
+    is_older = pending is not None and last is not None and pending.batch != last.batch
+    if pending is not None and is_older and pending.status == "running":
         raise WaitForTheBatch(
             f"batch {pending.batch} is running. If nothing runs it any more, run it again: "
             f"{again(arguments, pipeline, pending=pending)}"
         )
-    if pending is not None:
-        _run(arguments, site, batch=pending.batch)
-    print(f"following {pipeline.name}, a batch every {arguments.every}; Ctrl-C ends it", flush=True)
-    if start_us > _now_us():
-        print(f"the first begins at {show_instant(start_us)}: nothing is to be done until then", flush=True)
-    while True:
-        # Others may have run batches meanwhile, or all of them anew.
-        last = newest(read_ledger(store, pipeline.name))
-        start_us = start_us if last is None else last.batch.end_us
-        end_us = floor_to(_now_us(), every_us)
-        if end_us <= start_us:
-            try:
-                time.sleep((every_us - _now_us() % every_us) / SECOND_US)
-            except KeyboardInterrupt:
-                print("no batch is unfinished")
-                return
-            continue
-        _run(arguments, site, batch=Interval(start_us, end_us))
+    return None if pending is None else pending.batch
 
 
-def _run(arguments: Arguments, site: Site, *, batch: Interval) -> None:
+def _run(arguments: Arguments, site: Site, *, batch: Interval, end: Ending) -> None:
     request = gone_on_with(site.declared, site.store, request=Request(batch=batch))
     try:
         await_turn(site.declared, site.store, batch=batch, replace=False, wait=False)
-        reports = list(run_batch(site, request))
+        with end.at_work():
+            reports = list(run_batch(site, request))
     except KeyboardInterrupt as error:
         raise interrupted(arguments, request) from error
     for report in reports:

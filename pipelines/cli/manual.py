@@ -157,8 +157,9 @@ and said again, it goes on with the batch that it was at.
 FOLLOW = Page(
     summary="runs micro-batches as time goes on, in one session",
     description="""Runs a batch every so often, in one session: each takes what has arrived since the batch
-before it, up to now. Ctrl-C between two batches ends it; in the middle of one it says how
-to run that batch again, and one that failed is run again at the next start.
+before it, up to now. Ctrl-C ends it after the batch that it is at (once more: at once), and so
+does SIGTERM. A batch that failed, or whose process was killed, is run again at the next start,
+which takes over what still runs it.
 
 The first batch begins where the newest one ended, else at --from, else at the spec's
 `schedule: {start: …}`, else now.""",

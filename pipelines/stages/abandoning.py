@@ -37,7 +37,10 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     pending = unfinished(read_rows(store))
     if pending is None or pending.batch != batch:
         found = "no batch is" if pending is None else f"the unfinished one is {pending.batch}"
-        raise CorrectTheCall(f"batch {batch} cannot be abandoned, for it is not unfinished: {found}")
+        raise CorrectTheCall(
+            f"batch {batch} cannot be abandoned, for it is not unfinished: {found}. `sash status` tells how "
+            "batches stand; one that is published is corrected by running it again"
+        )
 
     fingerprint = pending.spec_fingerprint or ""
 

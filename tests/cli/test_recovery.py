@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -187,31 +184,6 @@ def test_what_is_beyond_retention_is_let_go_and_not_restated(place: Place, spark
     assert place.sash("run", *FIRST).code == 4
     assert place.sash("run", "--from", "2024-01-05", "--to", "2024-01-06").code == 0
     assert contents(place)["windows"] == windows
-
-
-@pytest.mark.system
-def test_micro_batches_follow_the_clock_in_one_session(place: Place):
-    now = datetime.now(UTC)
-    place.write_rides([("Bern", 1.0, now - timedelta(seconds=9), now - timedelta(seconds=8))])
-    start = (now - timedelta(seconds=60)).isoformat()
-    main = "import sys; from pipelines.cli.main import main; sys.exit(main())"
-    command = [sys.executable, "-c", main, "follow", str(place.spec)]
-    process = subprocess.Popen(
-        [*command, "--every", "2s", "--from", start],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert "following rides, a batch every 2s; Ctrl-C ends it" in process.stdout.readline()
-    batches = [process.stdout.readline() for _ in range(2)]
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=120)
-    assert all(line.startswith("batch [") for line in batches)
-    first, second = sorted(row.batch for row in read_ledger(place.store, "rides"))[:2]
-    assert first.end_us == second.start_us and first.end_us % 2_000_000 == 0
-    rows = DeltaTable(table_path(place.store, "rides", table="partial_frames")).to_pyarrow_table()
-    assert rows.num_rows == 1
 
 
 @pytest.mark.parametrize(

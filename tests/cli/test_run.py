@@ -156,14 +156,3 @@ def test_a_misspelt_expectation_is_told_before_a_batch_is_opened(place: Place, s
     said = place.sash("run", "--from", "2024-01-01", "--to", "2024-01-02")
     assert said.code == 2 and "there is no expectation `expect_column_maxx_to_be_between`" in said.err
     assert read_ledger(place.store, "rides") == []
-
-
-def test_who_follows_what_is_in_the_future_is_told(
-    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-):
-    def interrupted(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("time.sleep", interrupted)
-    said = place.sash("follow", "--every", "1h", "--from", "2900-01-01")
-    assert said.code == 0 and "the first begins at 2900-01-01" in said.out

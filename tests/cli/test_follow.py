@@ -1,0 +1,108 @@
+"""`sash follow`: how it begins, goes on and ends."""
+
+from __future__ import annotations
+
+import select
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.cli.ending import Ending
+from pipelines.spec import state_fingerprint
+from pipelines.stages import Request, Site, open_batch
+from pipelines.store.reader import read_ledger, table_path
+from tests.cli.conftest import Place, day, days
+
+MAIN = "import sys; from pipelines.cli.main import main; sys.exit(main())"
+
+
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for the next batch to come is asked to end."""
+    waiting = select.select
+
+    def asked(*words: list[int]) -> object:
+        signal.raise_signal(signal.SIGINT)
+        return waiting(*words)
+
+    monkeypatch.setattr("pipelines.cli.ending.select.select", asked)
+
+
+def following(place: Place, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, "follow", str(place.spec), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_micro_batches_follow_the_clock_in_one_session_and_end_between_two(
+    place: Place, asked: signal.Signals
+):
+    now = datetime.now(UTC)
+    place.write_rides([("Bern", 1.0, now - timedelta(seconds=9), now - timedelta(seconds=8))])
+    start = (now - timedelta(seconds=60)).isoformat()
+    process = following(place, "--every", "2s", "--from", start)
+    assert process.stdout is not None
+    assert "following rides, a batch every 2s; Ctrl-C ends it" in process.stdout.readline()
+    batches = [process.stdout.readline() for _ in range(2)]
+    process.send_signal(asked)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out.splitlines()[-1]) == (0, "no batch is unfinished"), err
+    assert all(line.startswith("batch [") for line in batches)
+    rows = sorted(read_ledger(place.store, "rides"), key=lambda row: row.batch)
+    assert {row.status for row in rows} == {"published"}
+    first, second = (row.batch for row in rows[:2])
+    assert first.end_us == second.start_us and first.end_us % 2_000_000 == 0
+    frames = DeltaTable(table_path(place.store, "rides", table="partial_frames")).to_pyarrow_table()
+    assert frames.num_rows == 1
+
+
+def test_who_follows_what_is_in_the_future_is_told(place: Place, spark: SparkSession, interrupted: None):
+    said = place.sash("follow", "--every", "1h", "--from", "2900-01-01")
+    assert said.code == 0 and "the first begins at 2900-01-01" in said.out
+    assert said.out.endswith("no batch is unfinished\n")
+
+
+def test_it_goes_on_with_a_batch_whose_process_was_killed(
+    place: Place, spark: SparkSession, interrupted: None
+):
+    place.write_rides([("Bern", 1.0, day(1, 8), day(1, 9))])
+    open_batch(Site(spark, place.store, place.pipeline), Request(batch=days(1, 2)))
+    said = place.sash("follow", "--every", "1h")
+    assert said.code == 0, said.err
+    first, second = sorted(read_ledger(place.store, "rides"), key=lambda row: row.batch)
+    assert (first.batch, first.status, first.accepted) == (days(1, 2), "published", 1)
+    assert (second.batch.start_us, second.status) == (days(1, 2).end_us, "published")
+
+
+def test_an_older_batch_that_somebody_corrects_is_left_to_them(place: Place, spark: SparkSession):
+    fingerprint = state_fingerprint(place.pipeline)
+    place.write_run(day(1), day(2), "running", fingerprint=fingerprint, revision=1)
+    place.write_run(day(2), day(3), "published", fingerprint=fingerprint)
+    said = place.sash("follow", "--every", "1h")
+    assert said.code == 4 and "batch [2024-01-01 00:00, 2024-01-02 00:00) is running" in said.err
+
+
+def test_who_asks_once_more_interrupts_the_batch_and_who_asks_between_two_does_not(
+    capfd: pytest.CaptureFixture[str],
+):
+    end = Ending()
+    try:
+        with end.at_work():
+            end.hear(signal.SIGINT, None)
+            assert end.is_asked and "ending after this batch" in capfd.readouterr().err
+            with pytest.raises(KeyboardInterrupt):
+                end.hear(signal.SIGINT, None)
+        end.hear(signal.SIGINT, None)
+        end.wait(3600)
+    finally:
+        end.close()
