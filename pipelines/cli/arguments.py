@@ -197,11 +197,7 @@ def _add_flags(command: Parser) -> None:
     command.add_argument(
         "--replace", action="store_true", help="take the place of older batches that it covers"
     )
-    command.add_argument(
-        "--ignore-lateness",
-        action="store_true",
-        help="judge no event late, unless `retention` has let go what it belongs to",
-    )
+    command.add_argument("--ignore-lateness", action="store_true", help="judge no event late")
     _add_wait(command)
     command.add_argument(
         "--rebuild", action="store_true", help="empty all tables first, after a change that they cannot serve"

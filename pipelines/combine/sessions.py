@@ -23,7 +23,6 @@ from pipelines.windows import (
     ISLAND,
     ISLAND_END,
     by_window,
-    closed_until_us,
     grace_us,
     is_apart,
     is_in_order,
@@ -46,10 +45,10 @@ class Standing:
 
 
 def standing(
-    sessions: DataFrame, windows: Sequence[Window], *, watermark_us: int | None, kept_us: int | None = None
+    sessions: DataFrame, windows: Sequence[Window], *, watermark_us: int | None, kept_us: int | None
 ) -> Standing:
-    """The sessions that an event may still join, and the others: of those that end at `kept_us` or before
-    parts may be gone.
+    """The sessions that an event may still join, and the others: also those that end at `kept_us` or before,
+    if it is not `None`, for parts of them may be gone.
     """
     timed = _timed(sessions)
     is_open = by_window(windows, lambda it: _is_open(it, judging_us(it, watermark_us)))
@@ -76,7 +75,9 @@ def open_after_us(windows: Sequence[Window], *, watermark_us: int | None) -> int
     judging = [(it, judging_us(it, watermark_us)) for it in windows]
     if any(at_us is None for _, at_us in judging):
         return None
-    return min(closed_until_us(it, at_us) for it, at_us in judging if at_us is not None)
+    return min(
+        at_us - it.allowed_lateness_us - grace_us(it.shape) for it, at_us in judging if at_us is not None
+    )
 
 
 def _is_open(window: Window, watermark_us: int | None) -> Column:
@@ -84,7 +85,7 @@ def _is_open(window: Window, watermark_us: int | None) -> Column:
         return F.lit(True)
     if watermark_us >= LATEST_US:
         return F.lit(False)
-    return F.col("end_us") > F.lit(closed_until_us(window, watermark_us))
+    return F.col("end_us") > F.lit(watermark_us - window.allowed_lateness_us - grace_us(window.shape))
 
 
 def areas(

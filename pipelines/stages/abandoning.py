@@ -36,11 +36,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     """
     pending = unfinished(read_rows(store))
     if pending is None or pending.batch != batch:
-        found = "no batch is" if pending is None else f"the unfinished one is {pending.batch}"
-        raise CorrectTheCall(
-            f"batch {batch} cannot be abandoned, for it is not unfinished: {found}. `sash status` tells how "
-            "batches stand; one that is published is corrected by running it again"
-        )
+        raise _not_unfinished(batch, pending)
 
     fingerprint = pending.spec_fingerprint or ""
 
@@ -71,6 +67,14 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     abandon_run(store, run)
     say_versions(store, None, of=run.begun)
     return pending
+
+
+def _not_unfinished(batch: Interval, pending: LedgerRow | None) -> CorrectTheCall:
+    found = "no batch is" if pending is None else f"the unfinished one is {pending.batch}"
+    return CorrectTheCall(
+        f"batch {batch} cannot be abandoned, for it is not unfinished: {found}. `sash status` tells how "
+        "batches stand; one that is published is corrected by running it again"
+    )
 
 
 def _ended_since(batch: Interval) -> WaitForTheBatch:

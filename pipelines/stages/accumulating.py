@@ -36,7 +36,6 @@ from pipelines.ingest.watermark import Seen
 from pipelines.spec import Pipeline, Source
 from pipelines.stages.before import is_tried_before, stood_before
 from pipelines.stages.gates import event_rules
-from pipelines.stages.judging import judge_of
 from pipelines.stages.keeping import (
     lane,
     leave,
@@ -48,14 +47,14 @@ from pipelines.stages.keeping import (
     write_late,
     write_quarantine,
 )
-from pipelines.stages.retained import Lost, refuse_lost
+from pipelines.stages.retained import By, lost_until_us, warn_of_lost
 from pipelines.stages.site import Work
 from pipelines.stages.sourcing import source_events
 from pipelines.stages.watermarks import write_progress
 from pipelines.store.asked import are_any
 from pipelines.store.progress import CHANGED, Done, note
 from pipelines.store.rows import from_rows
-from pipelines.store.sql import text
+from pipelines.store.sql import Instant, text
 from pipelines.windows import grids_of, session_windows
 
 Counts = dict[str, int]
@@ -82,12 +81,12 @@ def accumulate_source(work: Work, source: Source) -> Counts:
 
 def _accumulate(work: Work, source: Source, *, events: DataFrame, rules: Sequence[RowRule]) -> Counts:
     """Write the partials and the watermarks of the source; returns what was counted on the way."""
-    passing, accumulated, judge = Observation(), Observation(), judge_of(work)
+    passing, accumulated = Observation(), Observation()
     # What looks at every event costs most, so only rules are counted there.
     states = accumulate(
         events.observe(passing, *tally(rules)) if rules else events,
-        judge.pipeline,
-        watermark_us=judge.watermark_us,
+        work.pipeline,
+        watermark_us=work.judged_by_us,
         by_substream=source.substream is not None,
     ).observe(accumulated, *tally_states())
     of_sessions = [grid.of_sessions for grid in grids_of(work.pipeline)]
@@ -124,8 +123,7 @@ class _Partials:
         return f"partial_{self.what}"
 
     @property
-    def lost_by(self) -> Lost:
-        """The instant that tells whether one is of a frame or a session that has gone."""
+    def lost_by(self) -> By:
         return "frame_end" if self.what == "frames" else "window_start"
 
     def is_told_by(self, pipeline: Pipeline) -> Column:
@@ -140,7 +138,7 @@ def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[st
     """
     every: list[_Partials] = []
     if not all(grid.of_sessions for grid in grids_of(work.pipeline)):
-        frames = partial_frames(states, work.pipeline, watermark_us=judge_of(work).watermark_us)
+        frames = partial_frames(states, work.pipeline, watermark_us=work.judged_by_us)
         every.append(_Partials(what="frames", rows=frames, bounds=FRAME))
     if session_windows(work.pipeline):
         sessions = partial_sessions(states, work.pipeline)
@@ -148,9 +146,8 @@ def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[st
     put_in_place = every
     if work.run.is_first:
         for one in every:
-            refuse_lost(work, one.rows, by=one.lost_by)
-        for one in every:
             put(work, source, table=one.table, rows=_observed(one))
+            _tell_lost(work, source, one=one)
     else:
         put_in_place = _put_what_differs(work, source, every=every)
     counted = {one.what: one.counting.get for one in every}
@@ -185,8 +182,8 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
         differs = _count(others)
         if before is not None:
             others = changed_places(rows, before, pipeline=work.pipeline, bounds=one.bounds)
-        refuse_lost(work, others, by=one.lost_by)
         changed += differs if before is None else _count(others)
+        _tell_lost(work, source, one=one, changed=others)
         differing.append(differs)
         replacing.append(rows)
     # Said before the write: whoever is killed in between leaves rows of which it is known.
@@ -201,6 +198,20 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
             leave(work, source, table=one.table)
         rows.unpersist()
     return written
+
+
+def _tell_lost(work: Work, source: Source, *, one: _Partials, changed: DataFrame | None = None) -> None:
+    """Warn where states of what retention lets go are others than before; by default all that were put."""
+    until_us = lost_until_us(work)
+    if until_us is None:
+        return
+    lost = f"{one.lost_by} <= {Instant(until_us)}"
+    if changed is None:
+        are_lost = are_any(work.tables, one.table, where=f"{lane(work, source)} AND {lost}")
+    else:
+        are_lost = bool(from_rows(changed.where(lost).limit(1)))
+    if are_lost:
+        warn_of_lost(work, until_us)
 
 
 def _count(rows: DataFrame) -> int:

@@ -35,6 +35,7 @@ from pipelines.stages.before import put_back, stood_before, without_cut_off
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import is_in_turn, standing_near, touched_by
+from pipelines.stages.retained import of_what_is_kept
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
@@ -62,22 +63,18 @@ def combine_batch(work: Work) -> Counts:
     _refuse_sources_that_are_gone(work, whose)
     of_batch = work.tables.read("partial_frames").where(whose)
     pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
-    counts = {"frames": combine_touched_frames(work, whose=_of_kept_frames(work, whose))}
+    counts = {"frames": combine_touched_frames(work, whose=of_what_is_kept(work, whose, by="frame_end"))}
     if session_windows(work.pipeline):
         put_back(work, "sessions")
         counts["sessions"] = (
-            _leave_sessions(work) if work.has_run_alike else combine_touched_sessions(work, whose=whose)
+            _leave_sessions(work)
+            if work.has_run_alike
+            else combine_touched_sessions(work, whose=of_what_is_kept(work, whose, by="window_start"))
         )
     else:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
     write_watermark(work)
     return counts
-
-
-def _of_kept_frames(work: Work, whose: str) -> str:
-    """The same without the frames that retention lets go: the batch has only its own part of them still."""
-    kept_us = work.first_whole_us if work.run.opening.restated else None
-    return whose if kept_us is None else f"{whose} AND (frame_end IS NULL OR frame_end > {Instant(kept_us)})"
 
 
 def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:

@@ -13,7 +13,6 @@ from pipelines.ingest import counted_ids, late_events, not_yet_quarantined, quar
 from pipelines.ingest.fate import as_read
 from pipelines.spec import Source, shares_files
 from pipelines.stages.before import version_before
-from pipelines.stages.judging import judge_of
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.asked import are_any, missed_in
@@ -35,13 +34,13 @@ def write_ids(work: Work, source: Source, *, events: DataFrame) -> None:
 
 
 def write_late(work: Work, source: Source, *, events: DataFrame, losing: int) -> int:
+    watermark_us = work.judged_by_us
     if losing == 0 and _stays_empty(work, source, table="late_events"):
         return 0
     counting = Observation()
     searched = events if losing else events.limit(0)
-    judge = judge_of(work)
-    lost = late_events(searched, judge.pipeline.windows, watermark_us=judge.watermark_us or 0)
-    judged = lost.withColumn("watermark", F.timestamp_micros(F.lit(judge.told_us).cast("bigint")))
+    lost = late_events(searched, work.pipeline.windows, watermark_us=watermark_us or 0)
+    judged = lost.withColumn("watermark", F.timestamp_micros(F.lit(watermark_us).cast("bigint")))
     put(work, source, table="late_events", rows=judged.observe(counting, F.count(F.lit(1)).alias("rows")))
     return int(counting.get["rows"])
 

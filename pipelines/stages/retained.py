@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from pyspark.sql import DataFrame
-
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
 from pipelines.intervals import Interval, show_instant
 from pipelines.spec.durations import show_duration
@@ -20,11 +18,10 @@ from pipelines.store.retention import (
     remembered_from_us,
     sure_before_us,
 )
-from pipelines.store.rows import from_rows
 from pipelines.store.sql import Instant
 
-Lost = Literal["frame_end", "window_start"]
-"""By what a partial frame, or a partial session, tells whether its frame, or what it may join, has gone."""
+By = Literal["frame_end", "window_start"]
+"""By what a partial frame or session tells whether its frame, or what it may join, may be gone."""
 
 
 def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[LedgerRow]) -> None:
@@ -44,22 +41,31 @@ def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[Ledg
         raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
 
 
-def refuse_lost(work: Work, changed: DataFrame, *, by: Lost) -> None:
-    """Raise `ChooseAnotherBatch` where partial states are others than before of frames, or about sessions,
-    that may be gone: `by` is the instant that tells.
-
-    Where lateness is ignored frames may be: only windows that are whole take more than they had.
+def of_what_is_kept(work: Work, whose: str, *, by: By) -> str:
+    """The predicate that a partial state is one of those, and none of what retention lets go, where a batch
+    corrects others: of that only parts may be there. The rest of a session goes on from its end.
     """
-    ignores, restated = work.request.ignore_lateness, work.run.opening.restated
-    reaches_back = (restated or ignores) if by == "window_start" else (restated and not ignores)
-    kept_us = work.first_whole_us if reaches_back else None
-    if kept_us is not None and from_rows(changed.where(f"{by} <= {Instant(kept_us)}").limit(1)):
-        raise ChooseAnotherBatch(
-            f"batch {work.batch} would change what happened before {show_instant(kept_us)}, whose frames and "
-            "sessions `retention` lets go, so that what was published of them cannot be corrected any more. "
-            "Run newer batches again, or compute all anew with --rebuild; where `sash status` shows this one "
-            "as unfinished, give it up with `sash abandon`"
-        )
+    kept_us = work.first_whole_us if work.run.opening.restated else None
+    return whose if kept_us is None else f"{whose} AND ({by} IS NULL OR {by} > {Instant(kept_us)})"
+
+
+def lost_until_us(work: Work) -> int | None:
+    """Up to which end a batch that reaches back may bring what nobody can publish any more; `None`: it does
+    not, or nothing has gone.
+    """
+    reaches_back = work.run.opening.restated or work.request.ignore_lateness
+    return work.first_whole_us if reaches_back else None
+
+
+def warn_of_lost(work: Work, until_us: int) -> None:
+    """Have it told, once a stage, that a batch has brought something of before then, or has less of it."""
+    warning = (
+        f"batch {work.batch} changes what happened before {show_instant(until_us)}, which `retention` lets "
+        "go: what was published of it stands as it was, and nothing new of it is published. `sash run … "
+        "--rebuild` computes all anew"
+    )
+    if warning not in work.warned:
+        work.warned.append(warning)
 
 
 def _refuse_older(batch: Interval, kept_us: int) -> None:

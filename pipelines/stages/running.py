@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 
-from pipelines.errors import ChooseAnotherBatch, CorrectTheCall, LookAtTheData, WaitForTheBatch
+from pipelines.errors import CorrectTheCall, LookAtTheData, WaitForTheBatch
 from pipelines.spec import Pipeline, Source, refuse_too_many_paths, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
 from pipelines.stages.combining import combine_batch
@@ -222,15 +222,6 @@ def _source(pipeline: Pipeline, name: str | None) -> Source:
     raise CorrectTheCall(f"pipeline `{pipeline.name}` has no source `{name}`; it has {known}")
 
 
-def _leave(work: Work) -> None:
-    """Leave the ledger without the batch where it was opened for this alone, and nothing is done."""
-    done = [it for it in finished_stages(work.tables, work.run) if it.attempt >= work.run.begun.attempt]
-    if work.run.opening.status is None and not done and is_newest(work.tables, work.run):
-        forget(work.tables, work.run)
-    else:
-        mark(work.tables, work.run, status="failed")
-
-
 @contextmanager
 def _marked(work: Work) -> Iterator[None]:
     """Say in the ledger how the work inside ended, if it did not end well."""
@@ -240,9 +231,6 @@ def _marked(work: Work) -> Iterator[None]:
         raise
     except LookAtTheData:
         mark(work.tables, work.run, status="stopped")
-        raise
-    except ChooseAnotherBatch:
-        _leave(work)
         raise
     except Exception as error:
         mark(work.tables, work.run, status="failed")

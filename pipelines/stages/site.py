@@ -157,5 +157,5 @@ class Work:
 
     @property
     def judged_by_us(self) -> int | None:
-        """The watermark that judges what stands; none where lateness is to be ignored."""
+        """The watermark that judges the events of the batch; none where lateness is to be ignored."""
         return None if self.request.ignore_lateness else self.run.opening.judged_by_us

@@ -8,19 +8,17 @@ from pyspark.sql import DataFrame
 
 from pipelines.ingest import RowRule, fated, known_ids, read_rows, to_events, with_duplicates
 from pipelines.spec import Source
-from pipelines.stages.judging import judge_of
 from pipelines.stages.site import Work
 from pipelines.store.sql import Instant, not_before
 
 
 def source_events(work: Work, source: Source, *, rules: Sequence[RowRule]) -> DataFrame:
     """The events of the source, each with its fate: by rules, by what came before, by the watermark."""
-    judge = judge_of(work)
     rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
     events = fated(
         to_events(rows, source, batch=work.batch),
-        judge.pipeline,
-        watermark_us=judge.watermark_us,
+        work.pipeline,
+        watermark_us=work.judged_by_us,
         rules=rules,
     )
     if source.event_id is None:

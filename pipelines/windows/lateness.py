@@ -7,13 +7,11 @@ that can be written.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipelines.intervals import LATEST_US, floor_to
-from pipelines.spec.model import Cumulate, Session, Shape, Sliding, Window
+from pipelines.intervals import LATEST_US
+from pipelines.spec.model import Shape, Sliding, Window
 from pipelines.windows.merging import touching
 from pipelines.windows.sliding import Covered, covered_by
 
@@ -24,35 +22,6 @@ def grace_us(shape: Shape) -> int:
     One microsecond for sessions that merge when they touch: an event exactly at the end may still join.
     """
     return 1 if touching(shape) == "merge" else 0
-
-
-def whole_after_us(shape: Shape, kept_us: int) -> int:
-    """Up to which end windows of a shape reach back to frames that end at `kept_us` or before."""
-    match shape:
-        case Sliding(size_us=size_us):
-            # One that starts there is whole.
-            return kept_us + size_us - 1
-        case Cumulate(size_us=size_us, offset_us=offset_us):
-            return offset_us - floor_to(offset_us - kept_us, size_us)
-        case _:
-            return kept_us
-
-
-def closed_until_us(window: Window, watermark_us: int) -> int:
-    """The last end of windows of the definition that a watermark has closed, which is not the final one."""
-    return watermark_us - window.allowed_lateness_us - grace_us(window.shape)
-
-
-def closing_until(window: Window, until_us: int, *, watermark_us: int) -> Window:
-    """The definition with the lateness under which that watermark closes what ends until then."""
-    return replace(window, allowed_lateness_us=watermark_us - grace_us(window.shape) - until_us)
-
-
-def lost_until_us(shape: Shape, kept_us: int) -> int:
-    """Up to which end what holds an event may be of frames or sessions that end at `kept_us` or before: one
-    that comes by then may belong to a session that ends there.
-    """
-    return kept_us + shape.gap_us if isinstance(shape, Session) else whole_after_us(shape, kept_us)
 
 
 def judging_us(window: Window, watermark_us: int | None) -> int | None:
@@ -75,7 +44,7 @@ def held_kept(held: Column, window: Window, *, watermark_us: int | None) -> Colu
         return held
     if watermark_us >= LATEST_US:
         return F.slice(held, 1, 0)
-    last_closed_us = closed_until_us(window, watermark_us)
+    last_closed_us = watermark_us - window.allowed_lateness_us - grace_us(window.shape)
     return F.filter(held, lambda it: it["end_us"] > F.lit(last_closed_us))
 
 
