@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import select
 import signal
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+ONCE_S = 0.5
 SAID = b"\nending after this batch; Ctrl-C once more ends it at once\n"
 
 
@@ -19,7 +21,7 @@ class Ending:
     """
 
     def __init__(self) -> None:
-        self.is_asked = False
+        self.is_asked, self._asked_at = False, 0.0
         self.is_at_work = False
         # One who waits cannot miss what is in a pipe.
         self._told, self._tell = os.pipe()
@@ -30,13 +32,17 @@ class Ending:
 
     def hear(self, signum: int, frame: FrameType | None) -> None:
         """What is to be done with a signal."""
-        if self.is_asked and self.is_at_work:
-            raise KeyboardInterrupt
-        self.is_asked = True
+        if self.is_asked:
+            # Some send it to the process and to its group.
+            if self.is_at_work and time.monotonic() - self._asked_at > ONCE_S:
+                raise KeyboardInterrupt
+            return
+        self.is_asked, self._asked_at = True, time.monotonic()
         os.write(self._tell, b".")
         if self.is_at_work:
-            # Past the buffers: the signal may have come while something was printed.
-            os.write(2, SAID)
+            # Past the buffers: the signal may have come while something was printed. Nobody may hear it.
+            with suppress(OSError):
+                os.write(2, SAID)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:

@@ -52,7 +52,8 @@ def follow(arguments: Arguments) -> None:
                 _run(arguments, site, batch=Interval(start_us, end_us), end=end)
             else:
                 end.wait((every_us - _now_us() % every_us) / SECOND_US)
-    print("no batch is unfinished")
+    left = unfinished(read_ledger(store, pipeline.name))
+    print("no batch is unfinished" if left is None else f"batch {left.batch} is unfinished")
 
 
 def _left(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Interval | None:
@@ -72,6 +73,8 @@ def _run(arguments: Arguments, site: Site, *, batch: Interval, end: Ending) -> N
     request = gone_on_with(site.declared, site.store, request=Request(batch=batch))
     try:
         await_turn(site.declared, site.store, batch=batch, replace=False, wait=False)
+        if end.is_asked:
+            return
         with end.at_work():
             reports = list(run_batch(site, request))
     except KeyboardInterrupt as error:

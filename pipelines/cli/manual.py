@@ -158,8 +158,8 @@ FOLLOW = Page(
     summary="runs micro-batches as time goes on, in one session",
     description="""Runs a batch every so often, in one session: each takes what has arrived since the batch
 before it, up to now. Ctrl-C ends it after the batch that it is at (once more: at once), and so
-does SIGTERM. A batch that failed, or whose process was killed, is run again at the next start,
-which takes over what still runs it.
+does SIGTERM. The newest batch, if it failed or its process was killed, is run again at the next
+start, which takes over what still runs it.
 
 The first batch begins where the newest one ended, else at --from, else at the spec's
 `schedule: {start: …}`, else now.""",

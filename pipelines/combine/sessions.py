@@ -45,15 +45,15 @@ class Standing:
 
 
 def standing(
-    sessions: DataFrame, windows: Sequence[Window], *, watermark_us: int | None, kept_us: int | None
+    sessions: DataFrame, windows: Sequence[Window], *, watermark_us: int | None, gone_us: int | None
 ) -> Standing:
-    """The sessions that an event may still join, and the others: also those that end at `kept_us` or before,
+    """The sessions that an event may still join, and the others: also those that end at `gone_us` or before,
     if it is not `None`, for parts of them may be gone.
     """
     timed = _timed(sessions)
     is_open = by_window(windows, lambda it: _is_open(it, judging_us(it, watermark_us)))
-    if kept_us is not None:
-        is_open &= F.col("end_us") > F.lit(kept_us)
+    if gone_us is not None:
+        is_open &= F.col("end_us") > F.lit(gone_us)
     return Standing(timed.where(is_open), timed.where(~is_open))
 
 

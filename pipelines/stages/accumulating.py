@@ -123,8 +123,8 @@ class _Partials:
         return f"partial_{self.what}"
 
     @property
-    def lost_by(self) -> By:
-        return "frame_end" if self.what == "frames" else "window_start"
+    def end(self) -> By:
+        return "frame_end" if self.what == "frames" else "window_end"
 
     def is_told_by(self, pipeline: Pipeline) -> Column:
         """Whether a row of the table is of a grid that the pipeline has."""
@@ -183,7 +183,7 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
         if before is not None:
             others = changed_places(rows, before, pipeline=work.pipeline, bounds=one.bounds)
         changed += differs if before is None else _count(others)
-        _tell_lost(work, source, one=one, changed=others)
+        _tell_lost(work, source, one=one, changed=others if has_stood else rows)
         differing.append(differs)
         replacing.append(rows)
     # Said before the write: whoever is killed in between leaves rows of which it is known.
@@ -202,16 +202,16 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
 
 def _tell_lost(work: Work, source: Source, *, one: _Partials, changed: DataFrame | None = None) -> None:
     """Warn where states of what retention lets go are others than before; by default all that were put."""
-    until_us = lost_until_us(work)
+    until_us = lost_until_us(work, by=one.end)
     if until_us is None:
         return
-    lost = f"{one.lost_by} <= {Instant(until_us)}"
+    lost = f"{one.end} <= {Instant(until_us)}"
     if changed is None:
         are_lost = are_any(work.tables, one.table, where=f"{lane(work, source)} AND {lost}")
     else:
         are_lost = bool(from_rows(changed.where(lost).limit(1)))
     if are_lost:
-        warn_of_lost(work, until_us)
+        warn_of_lost(work)
 
 
 def _count(rows: DataFrame) -> int:

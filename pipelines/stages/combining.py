@@ -41,6 +41,7 @@ from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
 from pipelines.store.asked import are_any, days_in
 from pipelines.store.progress import finished_stages, stages_before
+from pipelines.store.retention import gone_until_us
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
@@ -69,7 +70,7 @@ def combine_batch(work: Work) -> Counts:
         counts["sessions"] = (
             _leave_sessions(work)
             if work.has_run_alike
-            else combine_touched_sessions(work, whose=of_what_is_kept(work, whose, by="window_start"))
+            else combine_touched_sessions(work, whose=of_what_is_kept(work, whose, by="window_end"))
         )
     else:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
@@ -163,7 +164,7 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
 
     def standing_in(reach: str) -> Standing:
         stand = standing(
-            sessions.where(reach), windows, watermark_us=work.judged_by_us, kept_us=work.first_whole_us
+            sessions.where(reach), windows, watermark_us=work.judged_by_us, gone_us=gone_until_us(work.tables)
         )
         return stand if work.run.is_first else without_what_is_gone(stand, touched, key=work.pipeline.key)
 

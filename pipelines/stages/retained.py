@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
-from pipelines.intervals import Interval, show_instant
+from pipelines.intervals import Interval, floor_to, show_instant
+from pipelines.spec import Cumulate, Shape, Sliding
 from pipelines.spec.durations import show_duration
 from pipelines.spec.places import with_lines
 from pipelines.stages.site import Site, Work
@@ -15,13 +16,14 @@ from pipelines.store.opening import Opening
 from pipelines.store.retention import (
     first_whole_us,
     forgotten_until_us,
+    gone_until_us,
     remembered_from_us,
     sure_before_us,
 )
 from pipelines.store.sql import Instant
 
-By = Literal["frame_end", "window_start"]
-"""By what a partial frame or session tells whether its frame, or what it may join, may be gone."""
+By = Literal["frame_end", "window_end"]
+"""Where a partial frame, or a partial session, ends."""
 
 
 def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[LedgerRow]) -> None:
@@ -42,30 +44,45 @@ def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[Ledg
 
 
 def of_what_is_kept(work: Work, whose: str, *, by: By) -> str:
-    """The predicate that a partial state is one of those, and none of what retention lets go, where a batch
-    corrects others: of that only parts may be there. The rest of a session goes on from its end.
+    """The predicate that a partial state is one of those, and none of what upkeep has let go, where a batch
+    corrects others: of that only parts may be there.
     """
-    kept_us = work.first_whole_us if work.run.opening.restated else None
-    return whose if kept_us is None else f"{whose} AND ({by} IS NULL OR {by} > {Instant(kept_us)})"
+    gone_us = gone_until_us(work.tables) if work.run.opening.restated else None
+    return whose if gone_us is None else f"{whose} AND ({by} IS NULL OR {by} > {Instant(gone_us)})"
 
 
-def lost_until_us(work: Work) -> int | None:
-    """Up to which end a batch that reaches back may bring what nobody can publish any more; `None`: it does
-    not, or nothing has gone.
+def lost_until_us(work: Work, *, by: By) -> int | None:
+    """Up to which end a batch that reaches back may bring partial states of windows that begin before all is
+    kept, so that nobody publishes them any more; `None`: it does not, or nothing has gone.
     """
     reaches_back = work.run.opening.restated or work.request.ignore_lateness
-    return work.first_whole_us if reaches_back else None
+    kept_us = work.first_whole_us if reaches_back else None
+    if kept_us is None or by == "window_end":
+        return kept_us
+    ends = [_last_end_us(it.shape, kept_us) for it in work.pipeline.windows if it.time == "event"]
+    return max([kept_us, *ends])
 
 
-def warn_of_lost(work: Work, until_us: int) -> None:
-    """Have it told, once a stage, that a batch has brought something of before then, or has less of it."""
+def warn_of_lost(work: Work) -> None:
+    """Have it told, once a stage, that there are such states, or were before."""
     warning = (
-        f"batch {work.batch} changes what happened before {show_instant(until_us)}, which `retention` lets "
-        "go: what was published of it stands as it was, and nothing new of it is published. `sash run … "
-        "--rebuild` computes all anew"
+        f"batch {work.batch} changes windows that begin before {show_instant(work.first_whole_us or 0)}, of "
+        "which `retention` lets frames or sessions go: what was published of them stands as it was, and "
+        "nothing new of them is published. `sash run … --rebuild` computes all anew"
     )
     if warning not in work.warned:
         work.warned.append(warning)
+
+
+def _last_end_us(shape: Shape, kept_us: int) -> int:
+    """Where the last of the windows ends that begin before then."""
+    match shape:
+        case Sliding(size_us=size_us, step_us=step_us, offset_us=offset_us):
+            return floor_to(kept_us + size_us - 1, step_us, offset_us=offset_us + size_us)
+        case Cumulate(size_us=size_us, offset_us=offset_us):
+            return floor_to(kept_us - 1, size_us, offset_us=offset_us) + size_us
+        case _:
+            return kept_us
 
 
 def _refuse_older(batch: Interval, kept_us: int) -> None:

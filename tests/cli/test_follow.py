@@ -6,13 +6,14 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines.cli.ending import Ending
+from pipelines.cli.ending import ONCE_S, Ending
 from pipelines.spec import state_fingerprint
 from pipelines.stages import Request, Site, open_batch
 from pipelines.store.reader import read_ledger, table_path
@@ -100,6 +101,8 @@ def test_who_asks_once_more_interrupts_the_batch_and_who_asks_between_two_does_n
         with end.at_work():
             end.hear(signal.SIGINT, None)
             assert end.is_asked and "ending after this batch" in capfd.readouterr().err
+            end.hear(signal.SIGINT, None)
+            time.sleep(2 * ONCE_S)
             with pytest.raises(KeyboardInterrupt):
                 end.hear(signal.SIGINT, None)
         end.hear(signal.SIGINT, None)

@@ -65,15 +65,16 @@ def test_a_session_of_which_retention_let_go_a_part_stands_whatever_reaches_back
         assert maintain_table(site.tables, table, pipeline=site.pipeline).let_go == (table != "sessions")
     stood = standing_windows(tmp_path / "store")
 
-    write_clicks(tmp_path, [*clicks, ("ann", 16, 18, 25), ("cat", 4, 26, 30)])
+    write_clicks(tmp_path, [*clicks, ("ann", 16, 18, 25), ("ann", 2, 1, 25), ("cat", 4, 26, 30)])
     reports = list(run_batch(site, Request(batch=Interval(24 * SECOND, 32 * SECOND))))
-    assert "changes what happened before 1970-01-01 00:00:25" in reports[0].warnings[0]
-    stood = sorted([*stood, ("cat", 26, 36, 4)])
+    assert "changes windows that begin before 1970-01-01 00:00:25" in reports[0].warnings[0]
+    #  What ends among what is kept begins anew beside it.
+    stood = sorted([*stood, ("ann", 18, 28, 16), ("cat", 26, 36, 4)])
     assert standing_windows(tmp_path / "store") == stood
 
-    late = [("ann", 32, 17, 60), ("ann", 64, 26, 60), ("dan", 8, 12, 60)]
+    late = [("ann", 32, 8, 60), ("ann", 64, 27, 60), ("dan", 8, 12, 60)]
     write_clicks(tmp_path, [*clicks, *late])
     reports = list(run_batch(site, Request(batch=Interval(56 * SECOND, 64 * SECOND), ignore_lateness=True)))
-    assert "which `retention` lets go" in reports[0].warnings[0]
-    #  What ends among what is kept begins anew beside it, with what had nowhere to go.
-    assert standing_windows(tmp_path / "store") == sorted([*stood, ("ann", 17, 36, 16 + 32 + 64)])
+    assert "of which `retention` lets frames or sessions go" in reports[0].warnings[0]
+    stood[stood.index(("ann", 18, 28, 16))] = ("ann", 18, 37, 16 + 64)
+    assert standing_windows(tmp_path / "store") == stood
