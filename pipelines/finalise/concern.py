@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, floor_to, merge
 from pipelines.spec import Cumulate, EachBatch, Sliding, Window
-from pipelines.windows import closes_us, grace_us
+from pipelines.windows import closes_us, grace_us, whole_after_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +76,7 @@ class Concern:
 
     def whole_from(self, kept_us: int) -> Concern:
         """The same about windows alone whose frames are all there, where they are kept from an instant on."""
-        match self.window.shape:
-            case Sliding(size_us=size_us):
-                # One that starts there is whole.
-                after_us = kept_us + size_us - 1
-            case Cumulate(size_us=size_us, offset_us=offset_us):
-                after_us = offset_us - floor_to(offset_us - kept_us, size_us)
-            case _:
-                after_us = kept_us
-        return replace(self, whole_after_us=after_us)
+        return replace(self, whole_after_us=whole_after_us(self.window.shape, kept_us))
 
     @property
     def size_us(self) -> int:

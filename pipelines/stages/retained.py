@@ -7,7 +7,7 @@ from typing import Literal
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
 from pipelines.intervals import Interval, floor_to, show_instant
-from pipelines.spec import Cumulate, Shape, Sliding
+from pipelines.spec import Shape, Sliding
 from pipelines.spec.durations import show_duration
 from pipelines.spec.places import with_lines
 from pipelines.stages.site import Site, Work
@@ -21,6 +21,7 @@ from pipelines.store.retention import (
     sure_before_us,
 )
 from pipelines.store.sql import Instant
+from pipelines.windows import whole_after_us
 
 By = Literal["frame_end", "window_end"]
 """Where a partial frame, or a partial session, ends."""
@@ -65,8 +66,10 @@ def lost_until_us(work: Work, *, by: By) -> int | None:
 
 def warn_of_lost(work: Work) -> None:
     """Have it told, once a stage, that there are such states, or were before."""
+    if work.first_whole_us is None:
+        return
     warning = (
-        f"batch {work.batch} changes windows that begin before {show_instant(work.first_whole_us or 0)}, of "
+        f"batch {work.batch} changes windows that begin before {show_instant(work.first_whole_us)}, of "
         "which `retention` lets frames or sessions go: what was published of them stands as it was, and "
         "nothing new of them is published. `sash run … --rebuild` computes all anew"
     )
@@ -76,13 +79,10 @@ def warn_of_lost(work: Work) -> None:
 
 def _last_end_us(shape: Shape, kept_us: int) -> int:
     """Where the last of the windows ends that begin before then."""
-    match shape:
-        case Sliding(size_us=size_us, step_us=step_us, offset_us=offset_us):
-            return floor_to(kept_us + size_us - 1, step_us, offset_us=offset_us + size_us)
-        case Cumulate(size_us=size_us, offset_us=offset_us):
-            return floor_to(kept_us - 1, size_us, offset_us=offset_us) + size_us
-        case _:
-            return kept_us
+    after_us = whole_after_us(shape, kept_us)
+    if not isinstance(shape, Sliding):
+        return after_us
+    return floor_to(after_us, shape.step_us, offset_us=shape.offset_us + shape.size_us)
 
 
 def _refuse_older(batch: Interval, kept_us: int) -> None:

@@ -14,6 +14,7 @@ from pipelines.windows.lateness import (
     held_kept,
     held_missed,
     judging_us,
+    whole_after_us,
     windows_kept,
     windows_missed,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "session_windows",
     "since",
     "starts_of",
+    "whole_after_us",
     "window_function",
     "windows_kept",
     "windows_missed",

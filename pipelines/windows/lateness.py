@@ -10,8 +10,8 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipelines.intervals import LATEST_US
-from pipelines.spec.model import Shape, Sliding, Window
+from pipelines.intervals import LATEST_US, floor_to
+from pipelines.spec.model import Cumulate, Shape, Sliding, Window
 from pipelines.windows.merging import touching
 from pipelines.windows.sliding import Covered, covered_by
 
@@ -22,6 +22,18 @@ def grace_us(shape: Shape) -> int:
     One microsecond for sessions that merge when they touch: an event exactly at the end may still join.
     """
     return 1 if touching(shape) == "merge" else 0
+
+
+def whole_after_us(shape: Shape, kept_us: int) -> int:
+    """Up to which end windows of a shape begin before an instant from which on all is kept."""
+    match shape:
+        case Sliding(size_us=size_us):
+            # One that starts there is whole.
+            return kept_us + size_us - 1
+        case Cumulate(size_us=size_us, offset_us=offset_us):
+            return offset_us - floor_to(offset_us - kept_us, size_us)
+        case _:
+            return kept_us
 
 
 def judging_us(window: Window, watermark_us: int | None) -> int | None:
