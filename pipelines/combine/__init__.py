@@ -13,8 +13,8 @@ from pipelines.combine.sessions import (
     combine_sessions,
     open_after_us,
     reach_of,
+    reopened,
     standing,
-    without_what_is_gone,
 )
 
 __all__ = [
@@ -26,6 +26,6 @@ __all__ = [
     "is_coarser",
     "open_after_us",
     "reach_of",
+    "reopened",
     "standing",
-    "without_what_is_gone",
 ]

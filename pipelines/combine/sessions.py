@@ -22,6 +22,7 @@ from pipelines.spec import Pipeline, Window
 from pipelines.windows import (
     ISLAND,
     ISLAND_END,
+    Gone,
     by_window,
     grace_us,
     is_apart,
@@ -34,6 +35,7 @@ from pipelines.windows import (
 
 PROTO = ("window", "window_start", "window_end")
 OUTER = "_around_"
+WHOLE = "_is_whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +47,23 @@ class Standing:
 
 
 def standing(
-    sessions: DataFrame, windows: Sequence[Window], *, watermark_us: int | None, gone_us: int | None
+    sessions: DataFrame, windows: Sequence[Window], *, watermark_us: int | None, gone: Gone | None
 ) -> Standing:
-    """The sessions that an event may still join, and the others: also those that end at `gone_us` or before,
-    if it is not `None`, for parts of them may be gone.
-    """
-    timed = _timed(sessions)
-    is_open = by_window(windows, lambda it: _is_open(it, judging_us(it, watermark_us)))
-    if gone_us is not None:
-        is_open &= F.col("end_us") > F.lit(gone_us)
+    """The sessions that an event may still join, and the others: also those of which parts have gone."""
+    timed = _timed(sessions).withColumn(WHOLE, _is_whole(gone))
+    is_open = by_window(windows, lambda it: _is_open(it, judging_us(it, watermark_us))) & F.col(WHOLE)
     return Standing(timed.where(is_open), timed.where(~is_open))
 
 
-def without_what_is_gone(stand: Standing, touched: DataFrame, *, key: Sequence[str]) -> Standing:
-    """The same, where closed sessions are open that lose a partial session: one without events is `touched`.
+def reopened(stand: Standing, touched: DataFrame, *, key: Sequence[str]) -> Standing:
+    """The same, where closed sessions that are whole are open if they lose a partial session: one without
+    events is `touched`.
 
     No event joins a closed session, but one that was taken in while lateness was ignored may leave it.
     """
     place = (*key, "window")
     gone = _around(_timed(touched.where("event_count = 0")), place)
-    loses = _same(place) & _spans()
+    loses = _same(place) & _spans() & F.col(WHOLE)
     losing = stand.closed.join(gone, on=loses, how="left_semi")
     others = stand.closed.join(gone, on=loses, how="left_anti")
     return Standing(stand.opened.unionByName(losing), others)
@@ -78,6 +77,10 @@ def open_after_us(windows: Sequence[Window], *, watermark_us: int | None) -> int
     return min(
         at_us - it.allowed_lateness_us - grace_us(it.shape) for it, at_us in judging if at_us is not None
     )
+
+
+def _is_whole(gone: Gone | None) -> Column:
+    return F.lit(True) if gone is None else gone.leaves_whole(F.col("start_us"), F.col("end_us"))
 
 
 def _is_open(window: Window, watermark_us: int | None) -> Column:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from pipelines.intervals import LATEST_US
 from pipelines.spec import Pipeline, Window
-from pipelines.windows import closes_us, grace_us
+from pipelines.windows import Gone, closes_us, grace_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +18,11 @@ class Publication:
     """The end of the batch, the watermarks after it, and whether it restates an older one.
 
     `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
-    before knew, `reshaped` those of them whose name stood for another shape, `first_whole_us` is from when on
-    all frames are there, `counted` are the definitions whose news is counted, `taking_late` those whose
-    windows take events although they have closed, up to which end, `cut_short` those of which a shorter
-    lateness has closed some before the batch, up to which end. `brings_nothing`: the batch has run before
-    with the same events, so what is of it came earlier too.
+    before knew, `reshaped` those of them whose name stood for another shape, `gone` is what retention has let
+    go, `counted` are the definitions whose news is counted, `taking_late` those whose windows take events
+    although they have closed, up to which end, `cut_short` those of which a shorter lateness has closed some
+    before the batch, up to which end. `brings_nothing`: the batch has run before with the same events, so
+    what is of it came earlier too.
     """
 
     batch_end_us: int
@@ -31,7 +31,7 @@ class Publication:
     restated: bool
     new_windows: tuple[str, ...] = ()
     reshaped: tuple[str, ...] = ()
-    first_whole_us: int | None = None
+    gone: Gone | None = None
     counted: tuple[str, ...] = ()
     taking_late: Mapping[str, int] = field(default_factory=dict)
     cut_short: Mapping[str, int] = field(default_factory=dict)
@@ -48,10 +48,10 @@ class Publication:
         return F.col("window").isin(list(self.new_windows)) if self.new_windows else F.lit(False)
 
     def is_kept(self) -> Column:
-        """Whether retention has surely not let go of a window's events."""
-        if self.first_whole_us is None:
+        """Whether retention has let nothing go of a session that was published."""
+        if self.gone is None:
             return F.lit(True)
-        return F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US)) > F.lit(self.first_whole_us)
+        return self.gone.leaves_whole(F.unix_micros("window_start"), F.unix_micros("window_end"))
 
     def has_closed(self, window: Window) -> Column:
         """Whether a window of a definition had closed before the batch, and takes events all the same."""

@@ -22,7 +22,7 @@ from pipelines.store.ledger import Asked, abandon_run, open_run, read_rows, stil
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.progress import void_attempts
-from pipelines.store.retention import gone_until_us, say_gone
+from pipelines.store.retention import gone_from, say_gone
 from pipelines.store.tables import Folder
 
 WHOLE = ("frames", "sessions", "panes", "windows")
@@ -48,7 +48,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
 
     before = _versions_before(store, pending)
     run = open_run(store, opens, fingerprint=fingerprint, asked=Asked())
-    gone_us = gone_until_us(store)
+    gone = gone_from(store)
     for table, lanes in lanes_of(store, pipeline).items():
         restore(
             store,
@@ -58,9 +58,9 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
             fences=[run.fence(lane) for lane in lanes],
             still_mine=lambda: still_mine(store, run),
         )
-        if table == "frames" and gone_us is not None:
+        if table == "frames" and gone is not None:
             # Upkeep may have said so since, and an older version does not.
-            say_gone(store, gone_us, still_mine=lambda: still_mine(store, run))
+            say_gone(store, gone, still_mine=lambda: still_mine(store, run))
     void_attempts(store, run)
     still_mine(store, run)
     # First, for without the versions it could not be given up again.

@@ -18,7 +18,7 @@ from pipelines.store.attempts import first_of
 from pipelines.store.history import undo
 from pipelines.store.ledger import still_mine
 from pipelines.store.progress import begun_stages
-from pipelines.store.retention import gone_until_us, say_gone
+from pipelines.store.retention import gone_from, say_gone
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import is_batch, is_inside
 
@@ -95,8 +95,8 @@ def put_back(work: Work, table: str) -> None:
         still_mine(work.tables, work.run)
 
     mine()
-    gone_us, fence = gone_until_us(work.tables) if table == "frames" else None, work.run.fence(table)
+    gone, fence = gone_from(work.tables) if table == "frames" else None, work.run.fence(table)
     undo(work.tables, table, version=first.counts[table], since=first.attempt, fence=fence)
-    if gone_us is not None:
+    if gone is not None:
         # Upkeep may have said so since, and an older version does not.
-        say_gone(work.tables, gone_us, still_mine=mine)
+        say_gone(work.tables, gone, still_mine=mine)

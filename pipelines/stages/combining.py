@@ -24,8 +24,8 @@ from pipelines.combine import (
     is_coarser,
     open_after_us,
     reach_of,
+    reopened,
     standing,
-    without_what_is_gone,
 )
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, to_us
@@ -35,13 +35,12 @@ from pipelines.stages.before import put_back, stood_before, without_cut_off
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import is_in_turn, standing_near, touched_by
-from pipelines.stages.retained import of_what_is_kept
+from pipelines.stages.retained import of_no_session_that_has_gone, of_what_is_kept
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
 from pipelines.store.asked import are_any, days_in
 from pipelines.store.progress import finished_stages, stages_before
-from pipelines.store.retention import gone_until_us
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before, text
 from pipelines.store.writes import Place, days_of, merge
@@ -163,10 +162,9 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
     touched = _that_changed(work, of_batch)
 
     def standing_in(reach: str) -> Standing:
-        stand = standing(
-            sessions.where(reach), windows, watermark_us=work.judged_by_us, gone_us=gone_until_us(work.tables)
-        )
-        return stand if work.run.is_first else without_what_is_gone(stand, touched, key=work.pipeline.key)
+        near = sessions.where(reach)
+        stand = standing(near, windows, watermark_us=work.judged_by_us, gone=work.gone)
+        return stand if work.run.is_first else reopened(stand, touched, key=work.pipeline.key)
 
     opened = _may_be_open(work)
     near = f"({standing_near(work, windows, whose=whose, opened=opened)}) AND {opened}"
@@ -180,9 +178,8 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
     inside, meeting = _reached(around)
     # Closed ones too, which may reach out of the areas with intervals of their own inside.
     stand = standing_in(meeting)
-    rows = combine_sessions(
-        partials.where(inside), stand, windows=windows, areas=around, pipeline=work.pipeline
-    ).persist()
+    left = partials.where(f"({inside}) AND {of_no_session_that_has_gone(work)}")
+    rows = combine_sessions(left, stand, windows=windows, areas=around, pipeline=work.pipeline).persist()
     try:
         return _write_sessions(work, rows, days=days_of(rows, "window_start"))
     finally:

@@ -77,7 +77,7 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
         brings_nothing=work.has_run_alike,
         new_windows=work.run.opening.changes.new_windows,
         reshaped=work.run.opening.changes.reshaped,
-        first_whole_us=work.first_whole_us,
+        gone=work.gone,
         cut_short={it.window.name: it.cut_short_us for it in shorter if it.cut_short_us is not None},
         taking_late={it.window.name: it.closed_before_us for it in late if it.closed_before_us is not None},
         counted=tuple(it.window.name for group in groups if group.with_news for it in group.concerns),

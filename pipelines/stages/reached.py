@@ -11,7 +11,7 @@ from pipelines.spec import Window
 from pipelines.stages.coarser import are_new
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
-from pipelines.windows import grid_of
+from pipelines.windows import grid_of, merges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,5 +60,11 @@ def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
     if coarser_us is not None and not are_new(work):
         concern = replace(concern, coarser_us=coarser_us)
     # Of windows that reach further back some frames are gone: what was published of them stands.
-    first_us = largest(work.first_whole_us, window.from_us)
+    whole_us = _sessions_gone_us(work) if merges(window.shape) else work.first_whole_us
+    first_us = largest(whole_us, window.from_us)
     return concern if first_us is None else concern.whole_from(first_us)
+
+
+def _sessions_gone_us(work: Work) -> int | None:
+    """Up to which end sessions have gone; those that are there are as they were."""
+    return None if work.gone is None else work.gone.sessions_us

@@ -16,11 +16,10 @@ from pipelines.store.opening import Opening
 from pipelines.store.retention import (
     first_whole_us,
     forgotten_until_us,
-    gone_until_us,
     remembered_from_us,
     sure_before_us,
 )
-from pipelines.store.sql import Instant
+from pipelines.store.sql import ALL, Instant
 from pipelines.windows import whole_after_us
 
 By = Literal["frame_end", "window_end"]
@@ -48,8 +47,21 @@ def of_what_is_kept(work: Work, whose: str, *, by: By) -> str:
     """The predicate that a partial state is one of those, and none of what upkeep has let go, where a batch
     corrects others: of that only parts may be there.
     """
-    gone_us = gone_until_us(work.tables) if work.run.opening.restated else None
-    return whose if gone_us is None else f"{whose} AND ({by} IS NULL OR {by} > {Instant(gone_us)})"
+    gone = work.gone if work.run.opening.restated else None
+    if gone is None:
+        return whose
+    until_us = gone.sessions_us if by == "window_end" else gone.until_us
+    return whose if until_us is None else f"{whose} AND ({by} IS NULL OR {by} > {Instant(until_us)})"
+
+
+def of_no_session_that_has_gone(work: Work) -> str:
+    """The predicate that a partial session is none that upkeep keeps beside a session that it has let go, for
+    a batch that may run again.
+    """
+    gone = work.gone
+    if gone is None or gone.sessions_us is None or gone.newest_us is None:
+        return ALL
+    return f"(window_end > {Instant(gone.sessions_us)} OR batch_end > {Instant(gone.newest_us)})"
 
 
 def lost_until_us(work: Work, *, by: By) -> int | None:
@@ -58,8 +70,11 @@ def lost_until_us(work: Work, *, by: By) -> int | None:
     """
     reaches_back = work.run.opening.restated or work.request.ignore_lateness
     kept_us = work.first_whole_us if reaches_back else None
-    if kept_us is None or by == "window_end":
-        return kept_us
+    if by == "window_end":
+        some_are = work.gone is not None and work.gone.sessions_us is not None
+        return kept_us if some_are else None
+    if kept_us is None:
+        return None
     ends = [_last_end_us(it.shape, kept_us) for it in work.pipeline.windows if it.time == "event"]
     return max([kept_us, *ends])
 
@@ -70,8 +85,9 @@ def warn_of_lost(work: Work) -> None:
         return
     warning = (
         f"batch {work.batch} changes windows that begin before {show_instant(work.first_whole_us)}, of "
-        "which `retention` lets frames or sessions go: what was published of them stands as it was, and "
-        "nothing new of them is published. `sash run … --rebuild` computes all anew"
+        "which `retention` lets frames or sessions go: but for sessions that are still whole, what was "
+        "published of them stands as it was, and nothing new of them is published. `sash run … --rebuild` "
+        "computes all anew"
     )
     if warning not in work.warned:
         work.warned.append(warning)

@@ -16,8 +16,9 @@ from pipelines.store.ledger import Run
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.progress import CHANGED, noted
 from pipelines.store.reader import read_ledger
-from pipelines.store.retention import first_whole_us
+from pipelines.store.retention import first_whole_us, gone_from
 from pipelines.store.tables import Folder, Store
+from pipelines.windows import Gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,11 @@ class Work:
         """Whether batches have run under another spec: modes and triggers may have been others."""
         rows = read_ledger(self.site.store, self.pipeline.name)
         return len({without_reading(row.spec_fingerprint) for row in rows}) > 1
+
+    @cached_property
+    def gone(self) -> Gone | None:
+        """What retention has let go; `None`: nothing."""
+        return gone_from(self.tables)
 
     @cached_property
     def first_whole_us(self) -> int | None:

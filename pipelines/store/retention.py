@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 
-from pipelines.intervals import EARLIEST_US
+from pipelines.intervals import EARLIEST_US, largest
 from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
 from pipelines.store import small
 from pipelines.store.asked import are_any
@@ -16,33 +17,40 @@ from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening
 from pipelines.store.sql import Instant
 from pipelines.store.tables import Folder
-from pipelines.windows import grace_us
+from pipelines.windows import Gone, grace_us
 
 PROPERTY = "sash.keptFrom"
 FORGOTTEN = "sash.forgottenUntil"
 
 
-def gone_until_us(store: Folder) -> int | None:
-    """Before which end frames and sessions have been let go; `None`: none have."""
+def gone_from(store: Folder) -> Gone | None:
+    """What has been let go of frames and sessions; `None`: nothing has."""
     said = small.property_of(store, "frames", name=PROPERTY)
-    return int(said) if said else None
+    if not said:
+        return None
+    known = json.loads(said)
+    # Once it was a number: then any session that ends before may have lost parts.
+    return (
+        Gone(**known) if isinstance(known, dict) else Gone(until_us=known, sessions_us=known, newest_us=known)
+    )
 
 
-def say_gone(
-    store: Folder, until_us: int | None, *, still_mine: Callable[[], None] = small.certainly
-) -> None:
-    """Say so, before they are; `None`: all of them are made anew. Unless `still_mine` raises."""
-    before_us = gone_until_us(store)
-    is_further = until_us is not None and (before_us is None or before_us < until_us)
-    if is_further or (until_us is None and before_us is not None):
-        value = "" if until_us is None else str(until_us)
+def say_gone(store: Folder, gone: Gone | None, *, still_mine: Callable[[], None] = small.certainly) -> None:
+    """Say so, before it is, beside what has gone before; `None`: all of it is made anew. Unless `still_mine`
+    raises.
+    """
+    before = gone_from(store)
+    if gone is not None and before is not None:
+        gone = before.further(gone)
+    if gone != before:
+        value = "" if gone is None else json.dumps(asdict(gone))
         small.set_property(store, "frames", name=PROPERTY, value=value, still_mine=still_mine)
 
 
-def is_said_gone(store: Folder, until_us: int) -> bool:
-    """Whether frames and sessions up to there are said to have been let go."""
-    said_us = gone_until_us(store)
-    return said_us is not None and said_us >= until_us
+def is_said_gone(store: Folder, gone: Gone) -> bool:
+    """Whether that is said to have been let go."""
+    said = gone_from(store)
+    return said is not None and said.further(gone) == said
 
 
 def forgotten_until_us(store: Folder) -> dict[str, int]:
@@ -90,8 +98,8 @@ def sure_from_us(
     kept_us = kept_from_us(
         pipeline, watermark_us=watermark_us, newest_end_us=newest_end_us, latenesses=latenesses
     )
-    cuts = [it for it in (kept_us, gone_until_us(store)) if it is not None]
-    return max(cuts, default=None)
+    gone = gone_from(store)
+    return kept_us if gone is None else largest(kept_us, gone.until_us)
 
 
 def sure_before_us(store: Folder, pipeline: Pipeline, *, opening: Opening) -> int | None:
@@ -129,7 +137,10 @@ def first_whole_us(store: Folder, pipeline: Pipeline, *, opening: Opening) -> in
         are_any(store, table, where=f"{end} <= {Instant(sure_us)}", version=versions.get(table))
         for table, end in ends.items()
     )
-    return sure_us if stand_beyond else gone_until_us(store)
+    if stand_beyond:
+        return sure_us
+    gone = gone_from(store)
+    return None if gone is None else gone.until_us
 
 
 def kept_from_us(

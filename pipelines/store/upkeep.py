@@ -35,6 +35,7 @@ from pipelines.store.retention import (
 )
 from pipelines.store.sql import Instant, text
 from pipelines.store.tables import PARTITIONED_BY, Folder
+from pipelines.windows import Gone
 
 WEEK_HOURS = 7 * 24
 OF_FRAMES = ("frames", "partial_frames")
@@ -178,26 +179,28 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[Le
         newest_end_us=last.batch.end_us,
         latenesses=waiting_latenesses(rows),
     )
-    if kept_us is None:
+    if kept_us is None or table not in (*OF_FRAMES, *OF_SESSIONS, "event_ids"):
         return None
     if table == "event_ids":
         return _beyond_memory(folder, pipeline, rows=rows, from_us=remembered_from_us(rows, kept_us=kept_us))
-    old = _old_states(folder, table, kept_us=kept_us)
-    if old is None or not are_any(folder, table, where=old):
+    going, old = _old_states(folder, table, kept_us=kept_us, newest_us=last.batch.end_us)
+    if not are_any(folder, table, where=old):
         return None
-    say_gone(folder, kept_us, still_mine=lambda: _refuse(folder, table, rows=rows))
-    return Beyond(old, is_said=lambda: is_said_gone(folder, kept_us))
+    say_gone(folder, going, still_mine=lambda: _refuse(folder, table, rows=rows))
+    return Beyond(old, is_said=lambda: is_said_gone(folder, going))
 
 
-def _old_states(folder: Folder, table: str, *, kept_us: int) -> str | None:
-    """The predicate on frames and sessions, and on what they were combined from, that nothing needs."""
+def _old_states(folder: Folder, table: str, *, kept_us: int, newest_us: int) -> tuple[Gone, str]:
+    """Up to where frames and sessions go, and the predicate on those, and on what they were combined from,
+    that nothing needs.
+    """
     # A batch that may run again is held against all that it wrote.
     has_run = f" AND batch_end <= {Instant(kept_us)}" if "partial" in table else ""
     if table in OF_FRAMES:
-        return f"frame_end <= {Instant(kept_us)}{has_run}"
-    if table in OF_SESSIONS:
-        return f"window_end <= {Instant(_before_open_sessions_us(folder, kept_us))}{has_run}"
-    return None
+        return Gone(until_us=kept_us), f"frame_end <= {Instant(kept_us)}{has_run}"
+    sessions_us = _before_open_sessions_us(folder, kept_us)
+    going = Gone(until_us=kept_us, sessions_us=sessions_us, newest_us=newest_us)
+    return going, f"window_end <= {Instant(sessions_us)}{has_run}"
 
 
 def _beyond_memory(

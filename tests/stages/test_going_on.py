@@ -25,6 +25,7 @@ from pipelines.store.progress import CHANGED, Done, ever_noted, finish_stage, fi
 from pipelines.store.reader import wishes_of
 from pipelines.store.retention import say_gone
 from pipelines.store.tables import Folder
+from pipelines.windows import Gone
 from tests.stages.rides import FIRST, SECOND, THIRD, Place, Rides, rides
 
 __all__ = ["rides"]
@@ -194,7 +195,7 @@ def test_what_upkeep_has_let_go_since_somebody_looked_is_not_restated(
     rides.run("two", SECOND)
     rides.pipeline = replace(rides.pipeline, retention=Retention(frames_us=1))
     gone_us = FIRST.end_us + 1
-    monkeypatch.setattr(running, "prepare", lambda *_, **__: say_gone(rides.store, gone_us))
+    monkeypatch.setattr(running, "prepare", lambda *_, **__: say_gone(rides.store, Gone(until_us=gone_us)))
     monkeypatch.setattr(running, "is_to_prepare", lambda *_, **__: True)
     with pytest.raises(ChooseAnotherBatch, match="older than what `retention` keeps"):
         running.open_batch(Place(rides), Request(batch=FIRST))  # type: ignore[arg-type]  # enough here

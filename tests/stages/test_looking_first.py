@@ -18,7 +18,7 @@ from pipelines.store import attempts, small, upkeep
 from pipelines.store.attempts import Attempt
 from pipelines.store.ledger import Run, mark, still_mine
 from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.retention import gone_until_us
+from pipelines.store.retention import gone_from
 from pipelines.store.tables import Folder, Shapes
 from tests.stages.rides import FIRST, SECOND, SHAPES, THIRD, Place, Rides, empty_tables, rides
 
@@ -172,5 +172,5 @@ def test_an_upkeep_that_sleeps_while_all_is_emptied_lets_nothing_of_the_new_go(
     monkeypatch.setattr(upkeep, "waiting_latenesses", others)
     with pytest.raises(WaitForTheBatch, match="being rebuilt since this upkeep began"):
         upkeep.maintain_table(rides.store, "frames", pipeline=rides.pipeline)
-    assert gone_until_us(rides.store) is None
+    assert gone_from(rides.store) is None
     assert rides.stands()[0] == ["one", "one and before"]

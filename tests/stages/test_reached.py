@@ -36,6 +36,7 @@ def test_a_restatement_leaves_what_waits_to_the_next_batch_unless_the_watermark_
     changes = SimpleNamespace(new_windows=(), new_triggers=False, latenesses=(("visits", 100),))
     work = SimpleNamespace(
         first_whole_us=None,
+        gone=None,
         run=SimpleNamespace(opening=SimpleNamespace(changes=changes)),
         restates=restates,
         was_respelled=False,

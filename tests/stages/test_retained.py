@@ -16,6 +16,7 @@ from pipelines.store import small
 from pipelines.store.ledger import close_run
 from pipelines.store.retention import first_whole_us, say_forgotten, say_gone
 from pipelines.store.tables import BATCH, TEXT
+from pipelines.windows import Gone
 from tests.stages.rides import DAY, SPEC, Place, Rides
 
 #   day  2        3        4            5            6
@@ -112,7 +113,7 @@ def test_one_over_a_history_that_is_shorter_is_whole_in_each_stage_whatever_the_
 @pytest.mark.parametrize("is_said", [True, False])
 def test_one_that_asks_for_frames_that_are_gone_or_may_be_is_refused(kept: Rides, is_said: bool):
     if is_said:
-        say_gone(kept.store, KEPT_US)
+        say_gone(kept.store, Gone(until_us=KEPT_US))
     else:
         write(kept, OLD_US)
     kept.pipeline = respelled(kept, "daily: {tumbling: 1 day}")

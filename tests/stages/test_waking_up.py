@@ -22,8 +22,9 @@ from pipelines.store.attempts import Attempt
 from pipelines.store.fence import BY_SOURCE
 from pipelines.store.ledger import Asked, Run, forget, read_rows, still_mine
 from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.retention import gone_until_us, say_gone
+from pipelines.store.retention import gone_from, say_gone
 from pipelines.store.tables import Folder
+from pipelines.windows import Gone
 from tests.stages.rides import (
     DAY,
     FIRST,
@@ -55,10 +56,10 @@ def test_an_abandoning_that_wakes_up_leaves_the_frames_of_those_who_went_on(
 
 
 def test_an_abandoning_in_peace_brings_back_what_stood_and_keeps_what_upkeep_said(rides: Rides) -> None:
-    say_gone(rides.store, 5)
+    say_gone(rides.store, Gone(until_us=5))
     abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
     assert rides.stands() == (["one", "one and before"], [(FIRST, "published"), (SECOND, "abandoned")])
-    assert gone_until_us(rides.store) == 5
+    assert gone_from(rides.store) == Gone(until_us=5)
 
 
 def test_a_rebuilding_that_wakes_up_leaves_the_frames_of_those_who_went_on(

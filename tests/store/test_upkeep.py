@@ -18,9 +18,10 @@ from pipelines.store import small, upkeep
 from pipelines.store.fence import Fence
 from pipelines.store.history import restore
 from pipelines.store.ledger_rows import LedgerRow, Status
-from pipelines.store.retention import forgotten_until_us, gone_until_us, say_none_gone
+from pipelines.store.retention import forgotten_until_us, gone_from, say_none_gone
 from pipelines.store.tables import ATTEMPTS, BATCH, FRAME, INSTANT, LONG, RUNS, TEXT, Folder
 from pipelines.store.upkeep import Beyond, maintain_table
+from pipelines.windows import Gone
 from tests.crash.aging import age
 
 DAY = 86_400_000_000
@@ -128,7 +129,7 @@ def test_while_a_batch_is_unfinished_no_state_goes_for_it_may_have_just_come(
         monkeypatch.setattr(upkeep, name, begun_before(getattr(upkeep, name)))
     kept = maintain_table(folder, "frames", pipeline=pipeline)
     assert (kept.let_go, days(folder)) == (0, [0, 1, 2, 3, 3])
-    assert (gone_until_us(folder) is None) == (begins != "until it is done")
+    assert (gone_from(folder) is None) == (begins != "until it is done")
 
 
 def test_it_says_up_to_where_ids_have_gone_before_they_do(folder: Folder, pipeline: Pipeline):
@@ -208,9 +209,9 @@ def test_files_are_left_to_another_upkeep_that_begins_meanwhile(
 def test_nothing_is_said_to_have_gone_where_nothing_goes(folder: Folder, pipeline: Pipeline):
     spared = replace(pipeline, retention=Retention(frames_us=4 * DAY))
     assert maintain_table(folder, "frames", pipeline=spared).let_go == 0
-    assert gone_until_us(folder) is None
+    assert gone_from(folder) is None
     assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 3
-    assert gone_until_us(folder) == 3 * DAY
+    assert gone_from(folder) == Gone(until_us=3 * DAY)
 
 
 def test_what_is_no_longer_said_to_go_stays(
@@ -219,7 +220,7 @@ def test_what_is_no_longer_said_to_go_stays(
     with monkeypatch.context() as patched:
         abandoned_meanwhile(patched, folder, "frames")
         assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 0
-    assert (gone_until_us(folder), days(folder)) == (None, [0, 1, 2, 3, 3])
+    assert (gone_from(folder), days(folder)) == (None, [0, 1, 2, 3, 3])
     assert maintain_table(folder, "frames", pipeline=pipeline).let_go == 3
 
 

@@ -77,4 +77,64 @@ def test_a_session_of_which_retention_let_go_a_part_stands_whatever_reaches_back
     reports = list(run_batch(site, Request(batch=Interval(56 * SECOND, 64 * SECOND), ignore_lateness=True)))
     assert "of which `retention` lets frames or sessions go" in reports[0].warnings[0]
     stood[stood.index(("ann", 18, 28, 16))] = ("ann", 18, 37, 16 + 64)
+    #  Of sessions that begin at 12 or later all parts are there.
+    assert standing_windows(tmp_path / "store") == sorted([*stood, ("dan", 12, 22, 8)])
+
+
+@pytest.mark.slow
+def test_a_session_that_reaches_out_of_what_is_kept_is_cut_and_put_together_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #  cat's is gone; ann's [5, 35) is there as a whole, and what may go ends at 20
+    clicks = [
+        ("cat", 1, -20, 0),
+        ("ann", 1, 5, 0),
+        ("ann", 4, 25, 24),
+        ("ann", 2, 15, 32),
+        ("bob", 8, 41, 41),
+    ]
+    spec = SPEC.replace("60 s", "20 s") + "retention: {frames: 1 s}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    for start in (0, 24, 32, 40):
+        list(run_batch(site, Request(batch=seconds(start, start + 8))))
+    for table in ("sessions", "partial_sessions"):
+        assert maintain_table(site.tables, table, pipeline=site.pipeline).let_go == 1
+    stood = standing_windows(tmp_path / "store")
+    assert stood == [("ann", 5, 35, 7), ("cat", -20, -10, 1)]
+
+    write_clicks(tmp_path, [click for click in clicks if click != ("ann", 2, 15, 32)])
+    list(run_batch(site, Request(batch=seconds(32, 40))))
+    cut = [("ann", 5, 15, 1), ("ann", 25, 35, 4), ("cat", -20, -10, 1)]
+    assert standing_windows(tmp_path / "store") == cut
+    write_clicks(tmp_path, clicks)
+    list(run_batch(site, Request(batch=seconds(32, 40))))
     assert standing_windows(tmp_path / "store") == stood
+
+
+@pytest.mark.slow
+def test_what_is_kept_of_a_session_that_has_gone_counts_in_no_other(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #  ann's [0, 16) goes, and its second event stays, for the batch that brought it may run again
+    clicks = [("ann", 1, 0, 0), ("ann", 2, 6, 24), ("bob", 4, 41, 41)]
+    spec = SPEC.replace("60 s", "20 s") + "retention: {frames: 1 s}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    for start in (0, 24, 40):
+        list(run_batch(site, Request(batch=seconds(start, start + 8))))
+    for table in ("sessions", "partial_sessions"):
+        assert maintain_table(site.tables, table, pipeline=site.pipeline).let_go == 1
+    gone = ("ann", 0, 16, 3)
+    assert standing_windows(tmp_path / "store") == [gone]
+
+    more = [("ann", 8, 5, 41), ("ann", 16, 14, 41), ("ann", 32, 23, 41)]
+    write_clicks(tmp_path, [*clicks, *more])
+    list(run_batch(site, Request(batch=seconds(40, 48))))
+    assert standing_windows(tmp_path / "store") == [gone, ("ann", 5, 33, 56)]
+    write_clicks(tmp_path, [*clicks, *more, ("ann", 64, 24, 41)])
+    list(run_batch(site, Request(batch=seconds(40, 48))))
+    assert standing_windows(tmp_path / "store") == [gone, ("ann", 5, 34, 120)]
+
+
+def seconds(start: int, end: int) -> Interval:
+    """The interval between two instants in seconds."""
+    return Interval(start * SECOND, end * SECOND)

@@ -1,0 +1,40 @@
+"""What the tables say that upkeep has let go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.store import small
+from pipelines.store.retention import PROPERTY, gone_from, is_said_gone, say_gone
+from pipelines.store.tables import FRAME, Folder
+from pipelines.windows import Gone
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    made = Folder(root=str(tmp_path))
+    small.create(made, "frames", columns=FRAME)
+    return made
+
+
+def test_of_sessions_it_is_said_as_it_was_when_most_of_them_went(folder: Folder):
+    most = Gone(until_us=9, sessions_us=4, newest_us=20)
+    fewer = Gone(until_us=12, sessions_us=3, newest_us=30)
+    for gone in (Gone(until_us=7), most, fewer, Gone(until_us=15)):
+        say_gone(folder, gone)
+        assert is_said_gone(folder, gone)
+    assert gone_from(folder) == Gone(until_us=15, sessions_us=4, newest_us=20)
+    assert not is_said_gone(folder, Gone(until_us=15, sessions_us=5, newest_us=20))
+
+
+def test_where_only_an_instant_was_said_any_session_before_may_have_lost_parts(folder: Folder):
+    small.set_property(folder, "frames", name=PROPERTY, value="9")
+    assert gone_from(folder) == Gone(until_us=9, sessions_us=9, newest_us=9)
+
+
+def test_where_all_is_made_anew_nothing_has_gone(folder: Folder):
+    say_gone(folder, Gone(until_us=7))
+    say_gone(folder, None)
+    assert gone_from(folder) is None
