@@ -55,14 +55,14 @@ def standing(
     return Standing(timed.where(is_open), timed.where(~is_open))
 
 
-def reopened(stand: Standing, touched: DataFrame, *, key: Sequence[str]) -> Standing:
-    """The same, where closed sessions that are whole are open if they lose a partial session: one without
-    events is `touched`.
+def reopened(stand: Standing, of_batch: DataFrame, *, key: Sequence[str]) -> Standing:
+    """The same, where closed sessions that are whole are open if they lose a partial session: one `of_batch`
+    without events.
 
     No event joins a closed session, but one that was taken in while lateness was ignored may leave it.
     """
     place = (*key, "window")
-    gone = _around(_timed(touched.where("event_count = 0")), place)
+    gone = _around(_timed(of_batch.where("event_count = 0")), place)
     loses = _same(place) & _spans() & F.col(WHOLE)
     losing = stand.closed.join(gone, on=loses, how="left_semi")
     others = stand.closed.join(gone, on=loses, how="left_anti")

@@ -12,7 +12,7 @@ from pipelines.finalise.publication import Publication
 from pipelines.finalise.reshaped import as_brought, as_if_taken_back, taken_back
 from pipelines.finalise.results import RESULT_BOUNDS, finished, last_published, with_values
 from pipelines.finalise.retractions import Present, retracted_sessions
-from pipelines.finalise.sessions import session_states, with_cut_anew
+from pipelines.finalise.sessions import kept_sessions, session_states, with_cut_anew
 from pipelines.finalise.windows import all_of, window_states
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "counts_news",
     "finished",
     "frame_news",
+    "kept_sessions",
     "last_published",
     "panes",
     "retracted_sessions",

@@ -22,7 +22,6 @@ from pipelines.windows import by_window, grace_us, is_apart, session_windows
 
 NEW = "_new_"
 PART = "_part_"
-KEPT = "_is_kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,16 @@ def retracted_sessions(
     stood = last.where(F.col("window").isin(names) & (F.col("_last.kind") == "insert"))
     now = renamed(present.sessions, NEAR, pipeline=pipeline)
     gone = stood.join(now, on=same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
-    # What retention has let go is no more among the sessions, and stands, unless one that is holds it whole.
-    gone = gone.withColumn(KEPT, publication.is_kept())
+    # What retention has let go is no more among the sessions, and stands.
+    gone = gone.where(publication.is_kept())
     apart = present.partials.where(_is_apart(pipeline) & (F.col("event_count") > 0))
     of_apart = renamed(apart, PART, pipeline=pipeline, beside=(CAME,))
     brought = _replaced(panes, gone, partials=of_apart, pipeline=pipeline)
     if not publication.restated:
         return as_panes(brought, pipeline, restated=False)
-    emptied = _emptied(gone.where(KEPT), now, partials=of_apart, pipeline=pipeline).select(
+    # One that stands beside them as it was published has events of its own.
+    others = now.join(stood, on=same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
+    emptied = _emptied(gone, others, partials=of_apart, pipeline=pipeline).select(
         *pipeline.key,
         *RESULT_BOUNDS,
         "_last",
@@ -74,7 +75,6 @@ def _replaced(panes: DataFrame, gone: DataFrame, *, partials: DataFrame, pipelin
         *[F.col(name).alias(f"{NEW}{name}") for name in ("timing", "is_final")],
     )
     pairs = gone.join(new, on=_overlap(NEW, pipeline), how="inner")
-    pairs = pairs.where(F.col(KEPT) | inside("", NEW))
     replaced = _sharing(pairs, partials, pipeline=pipeline).groupBy(*pipeline.key, *RESULT_BOUNDS)
     bringing = F.min_by(F.struct(f"{NEW}timing", f"{NEW}is_final"), f"{NEW}window_start")
     return replaced.agg(F.first("_last").alias("_last"), bringing.alias("_by")).select(

@@ -84,6 +84,24 @@ def with_cut_anew(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipel
     return beside.withColumn(TOUCHED, F.col(TOUCHED) | is_new).select(*states.columns)
 
 
+def kept_sessions(
+    states: DataFrame, stood: DataFrame | None, *, kept_us: int, pipeline: Pipeline
+) -> DataFrame:
+    """Of the states those that end after an instant from which on all sessions are there, and those that are
+    pieces of one that did before the batch: `stood` are the sessions then, where they are known.
+    """
+    is_kept = F.col("window_end_us") > F.lit(kept_us)
+    if stood is None:
+        return states.where(is_kept)
+    reaching = stood.where(F.unix_micros("window_end") > F.lit(kept_us))
+    near = renamed(reaching, NEAR, pipeline=pipeline)
+    starts = F.col("window_start_us") >= F.unix_micros(f"{NEAR}window_start")
+    is_piece = starts & (F.col("window_end_us") <= F.unix_micros(f"{NEAR}window_end"))
+    of_key = same_place(NEAR, (*pipeline.key, "window"))
+    pieces = states.where(~is_kept).join(near, on=of_key & is_piece, how="left_semi")
+    return states.where(is_kept).unionByName(pieces)
+
+
 def renamed(rows: DataFrame, prefix: str, *, pipeline: Pipeline, beside: Sequence[str] = ()) -> DataFrame:
     """The place of windows, and what is beside it, under names of their own."""
     names = (*pipeline.key, *RESULT_BOUNDS, *beside)

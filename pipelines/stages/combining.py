@@ -158,13 +158,14 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
     if _are_whole(work, windows, whose=whose):
         return _take_as_they_are(work, partials, whose=whose)
     sessions = work.tables.read("sessions")
-    of_batch = without_cut_off(work, partials.where(whose), table="partial_sessions", bounds=PROTO)
-    touched = _that_changed(work, of_batch)
+    of_batch = partials.where(is_batch(work.batch))
+    changed = _that_changed(work, without_cut_off(work, of_batch, table="partial_sessions", bounds=PROTO))
+    touched = changed.where(whose)
 
     def standing_in(reach: str) -> Standing:
         near = sessions.where(reach)
         stand = standing(near, windows, watermark_us=work.judged_by_us, gone=work.gone)
-        return stand if work.run.is_first else reopened(stand, touched, key=work.pipeline.key)
+        return stand if work.run.is_first else reopened(stand, changed, key=work.pipeline.key)
 
     opened = _may_be_open(work)
     near = f"({standing_near(work, windows, whose=whose, opened=opened)}) AND {opened}"

@@ -29,6 +29,7 @@ from pipelines.stages.before import stood_before, version_before, without_cut_of
 from pipelines.stages.combining import intervals_of, within
 from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
 from pipelines.stages.reached import concern_in, reached
+from pipelines.stages.retained import of_sessions_that_are_kept
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any, days_in, first_of
 from pipelines.store.ledger import Run
@@ -250,8 +251,8 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
     )
     reach = f"{_of_windows(concerns)} AND (({meets}) OR ({overlapping(work, sessions=which)}))"
     if work.restates:
-        stood = stood_before(work, "sessions")
-        states = with_cut_anew(states, stood, pipeline=work.pipeline)
+        states = with_cut_anew(states, stood_before(work, "sessions"), pipeline=work.pipeline)
+    states = of_sessions_that_are_kept(work, states)
     return Concerned(states=states, reach=reach, covering=reach)
 
 

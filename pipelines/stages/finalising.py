@@ -37,6 +37,7 @@ from pipelines.stages.concerned import (
 from pipelines.stages.gates import pass_stage
 from pipelines.stages.meeting import told_of
 from pipelines.stages.news import all_news, news_of, with_came
+from pipelines.stages.retained import of_no_session_that_has_gone
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.asked import are_any, counts_in
@@ -107,6 +108,7 @@ def _of_sessions_that_are_gone(
 ) -> DataFrame:
     where = " OR ".join(f"({it})" for it in near)
     sessions, partials = (work.tables.read(it).where(where) for it in ("sessions", "partial_sessions"))
+    partials = partials.where(of_no_session_that_has_gone(work))
     present = Present(sessions=sessions, partials=with_came(work, partials))
     return retracted_sessions(rows, last, present=present, pipeline=work.pipeline, publication=publication)
 

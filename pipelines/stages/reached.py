@@ -59,12 +59,7 @@ def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
     coarser_us = grid_of(work.pipeline, window.name).coarser_us
     if coarser_us is not None and not are_new(work):
         concern = replace(concern, coarser_us=coarser_us)
-    # Of windows that reach further back some frames are gone: what was published of them stands.
-    whole_us = _sessions_gone_us(work) if merges(window.shape) else work.first_whole_us
-    first_us = largest(whole_us, window.from_us)
+    # Of windows that reach further back some frames are gone: what was published of them stands. Sessions are
+    # looked at one by one.
+    first_us = window.from_us if merges(window.shape) else largest(work.first_whole_us, window.from_us)
     return concern if first_us is None else concern.whole_from(first_us)
-
-
-def _sessions_gone_us(work: Work) -> int | None:
-    """Up to which end sessions have gone; those that are there are as they were."""
-    return None if work.gone is None else work.gone.sessions_us

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from pyspark.sql import DataFrame
+
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
+from pipelines.finalise import kept_sessions
 from pipelines.intervals import Interval, floor_to, show_instant
 from pipelines.spec import Shape, Sliding
 from pipelines.spec.durations import show_duration
 from pipelines.spec.places import with_lines
+from pipelines.stages.before import stood_before
 from pipelines.stages.site import Site, Work
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening
@@ -48,20 +52,25 @@ def of_what_is_kept(work: Work, whose: str, *, by: By) -> str:
     corrects others: of that only parts may be there.
     """
     gone = work.gone if work.run.opening.restated else None
-    if gone is None:
-        return whose
-    until_us = gone.sessions_us if by == "window_end" else gone.until_us
-    return whose if until_us is None else f"{whose} AND ({by} IS NULL OR {by} > {Instant(until_us)})"
+    return whose if gone is None else f"{whose} AND ({by} IS NULL OR {by} > {Instant(gone.until_us)})"
 
 
 def of_no_session_that_has_gone(work: Work) -> str:
     """The predicate that a partial session is none that upkeep keeps beside a session that it has let go, for
     a batch that may run again.
     """
-    gone = work.gone
-    if gone is None or gone.sessions_us is None or gone.newest_us is None:
+    gone = None if work.gone is None else work.gone.sessions
+    if gone is None:
         return ALL
-    return f"(window_end > {Instant(gone.sessions_us)} OR batch_end > {Instant(gone.newest_us)})"
+    return f"(window_end > {Instant(gone.before_us)} OR batch_end > {Instant(gone.newest_us)})"
+
+
+def of_sessions_that_are_kept(work: Work, states: DataFrame) -> DataFrame:
+    """Of the states of sessions those that end after what retention lets go, and pieces of one that did."""
+    if work.first_whole_us is None:
+        return states
+    stood, kept_us = stood_before(work, "sessions"), work.first_whole_us
+    return kept_sessions(states, stood, kept_us=kept_us, pipeline=work.pipeline)
 
 
 def lost_until_us(work: Work, *, by: By) -> int | None:
@@ -70,11 +79,8 @@ def lost_until_us(work: Work, *, by: By) -> int | None:
     """
     reaches_back = work.run.opening.restated or work.request.ignore_lateness
     kept_us = work.first_whole_us if reaches_back else None
-    if by == "window_end":
-        some_are = work.gone is not None and work.gone.sessions_us is not None
-        return kept_us if some_are else None
-    if kept_us is None:
-        return None
+    if kept_us is None or by == "window_end":
+        return kept_us
     ends = [_last_end_us(it.shape, kept_us) for it in work.pipeline.windows if it.time == "event"]
     return max([kept_us, *ends])
 
@@ -85,9 +91,8 @@ def warn_of_lost(work: Work) -> None:
         return
     warning = (
         f"batch {work.batch} changes windows that begin before {show_instant(work.first_whole_us)}, of "
-        "which `retention` lets frames or sessions go: but for sessions that are still whole, what was "
-        "published of them stands as it was, and nothing new of them is published. `sash run … --rebuild` "
-        "computes all anew"
+        "which `retention` lets frames or sessions go: what was published of them stands as it was, and "
+        "nothing new of them is published. `sash run … --rebuild` computes all anew"
     )
     if warning not in work.warned:
         work.warned.append(warning)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 
-from pipelines.intervals import EARLIEST_US, largest
+from pipelines.intervals import EARLIEST_US, LATEST_US, largest
 from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
 from pipelines.store import small
 from pipelines.store.asked import are_any
@@ -17,7 +17,7 @@ from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.opening import Opening
 from pipelines.store.sql import Instant
 from pipelines.store.tables import Folder
-from pipelines.windows import Gone, grace_us
+from pipelines.windows import Gone, GoneSessions, grace_us
 
 PROPERTY = "sash.keptFrom"
 FORGOTTEN = "sash.forgottenUntil"
@@ -29,10 +29,12 @@ def gone_from(store: Folder) -> Gone | None:
     if not said:
         return None
     known = json.loads(said)
-    # Once it was a number: then any session that ends before may have lost parts.
-    return (
-        Gone(**known) if isinstance(known, dict) else Gone(until_us=known, sessions_us=known, newest_us=known)
-    )
+    if isinstance(known, dict):
+        sessions = known["sessions"]
+        return Gone(until_us=known["until_us"], sessions=sessions and GoneSessions(**sessions))
+    # Once it was a number: any session that ends before may have lost parts.
+    sessions = GoneSessions(before_us=known, until_us=known, newest_us=LATEST_US)
+    return Gone(until_us=known, sessions=sessions)
 
 
 def say_gone(store: Folder, gone: Gone | None, *, still_mine: Callable[[], None] = small.certainly) -> None:

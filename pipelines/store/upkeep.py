@@ -35,7 +35,7 @@ from pipelines.store.retention import (
 )
 from pipelines.store.sql import Instant, text
 from pipelines.store.tables import PARTITIONED_BY, Folder
-from pipelines.windows import Gone
+from pipelines.windows import Gone, GoneSessions
 
 WEEK_HOURS = 7 * 24
 OF_FRAMES = ("frames", "partial_frames")
@@ -198,9 +198,9 @@ def _old_states(folder: Folder, table: str, *, kept_us: int, newest_us: int) -> 
     has_run = f" AND batch_end <= {Instant(kept_us)}" if "partial" in table else ""
     if table in OF_FRAMES:
         return Gone(until_us=kept_us), f"frame_end <= {Instant(kept_us)}{has_run}"
-    sessions_us = _before_open_sessions_us(folder, kept_us)
-    going = Gone(until_us=kept_us, sessions_us=sessions_us, newest_us=newest_us)
-    return going, f"window_end <= {Instant(sessions_us)}{has_run}"
+    before_us = _before_open_sessions_us(folder, kept_us)
+    sessions = GoneSessions(before_us=before_us, until_us=kept_us, newest_us=newest_us)
+    return Gone(until_us=kept_us, sessions=sessions), f"window_end <= {Instant(before_us)}{has_run}"
 
 
 def _beyond_memory(

@@ -5,7 +5,7 @@ Promised: floors are true floors, and every instant of a frame lies in the same 
 """
 
 from pipelines.windows.custom import Proto, window_function
-from pipelines.windows.gone import Gone
+from pipelines.windows.gone import Gone, GoneSessions
 from pipelines.windows.grids import ALIGNED, ARRIVAL, COARSER, Grid, grid_of, grids_of
 from pipelines.windows.held import held, length_us, since
 from pipelines.windows.lateness import (
@@ -39,6 +39,7 @@ __all__ = [
     "ISLAND_END",
     "Covered",
     "Gone",
+    "GoneSessions",
     "Grid",
     "Proto",
     "by_window",

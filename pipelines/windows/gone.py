@@ -1,8 +1,4 @@
-"""What upkeep has let go, and of which sessions that leaves parts only.
-
-It lets sessions and their partial sessions go up to where the first session begins that is still needed. So
-one that begins there or later is whole, and one that began before may have lost partial sessions.
-"""
+"""What upkeep has let go, and of which sessions that leaves parts only."""
 
 from __future__ import annotations
 
@@ -13,26 +9,39 @@ from pyspark.sql import functions as F
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
-    """Frames and sessions that end at `until_us` or before are not sure to be there any more.
+class GoneSessions:
+    """Sessions and partial sessions have gone that end at `before_us` or before, where the first session
+    began that was still needed: those that ended after `until_us`.
 
-    Of sessions have gone those that end at `sessions_us` or before; `None`: none have. `newest_us` is where
-    the newest batch ended when they went: what later ones brought is not of them.
+    `newest_us` is where the newest batch ended then: what later ones brought is not of them.
+    """
+
+    before_us: int
+    until_us: int
+    newest_us: int
+
+    def leave_whole(self, start_us: Column, end_us: Column) -> Column:
+        """Whether no part of a session between two instants has gone."""
+        return (start_us >= F.lit(self.before_us)) | (end_us > F.lit(self.until_us))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """Frames and sessions that end at `until_us` or before are not sure to be there; of `sessions` it is told
+    which have gone, if any have.
     """
 
     until_us: int
-    sessions_us: int | None = None
-    newest_us: int | None = None
+    sessions: GoneSessions | None = None
 
     def further(self, other: Gone) -> Gone:
         """What has gone where both have."""
-        until_us = max(self.until_us, other.until_us)
-        mine, others = [(it.sessions_us is not None, it.sessions_us or 0) for it in (self, other)]
-        reaching = self if mine >= others else other
-        return Gone(until_us=until_us, sessions_us=reaching.sessions_us, newest_us=reaching.newest_us)
+        reaching = [it for it in (self.sessions, other.sessions) if it is not None]
+        return Gone(
+            until_us=max(self.until_us, other.until_us),
+            sessions=max(reaching, key=lambda it: it.before_us, default=None),
+        )
 
     def leaves_whole(self, start_us: Column, end_us: Column) -> Column:
         """Whether no part of a session between two instants has gone."""
-        if self.sessions_us is None:
-            return F.lit(True)
-        return (start_us >= F.lit(self.sessions_us)) | (end_us > F.lit(self.until_us))
+        return F.lit(True) if self.sessions is None else self.sessions.leave_whole(start_us, end_us)

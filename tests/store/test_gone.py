@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pipelines.intervals import LATEST_US
 from pipelines.store import small
 from pipelines.store.retention import PROPERTY, gone_from, is_said_gone, say_gone
 from pipelines.store.tables import FRAME, Folder
-from pipelines.windows import Gone
+from pipelines.windows import Gone, GoneSessions
 
 
 @pytest.fixture
@@ -20,18 +22,20 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def test_of_sessions_it_is_said_as_it_was_when_most_of_them_went(folder: Folder):
-    most = Gone(until_us=9, sessions_us=4, newest_us=20)
-    fewer = Gone(until_us=12, sessions_us=3, newest_us=30)
+    most = Gone(until_us=9, sessions=GoneSessions(before_us=4, until_us=9, newest_us=20))
+    fewer = Gone(until_us=12, sessions=GoneSessions(before_us=3, until_us=12, newest_us=30))
     for gone in (Gone(until_us=7), most, fewer, Gone(until_us=15)):
         say_gone(folder, gone)
         assert is_said_gone(folder, gone)
-    assert gone_from(folder) == Gone(until_us=15, sessions_us=4, newest_us=20)
-    assert not is_said_gone(folder, Gone(until_us=15, sessions_us=5, newest_us=20))
+    assert gone_from(folder) == replace(most, until_us=15)
+    more = GoneSessions(before_us=5, until_us=15, newest_us=20)
+    assert not is_said_gone(folder, Gone(until_us=15, sessions=more))
 
 
 def test_where_only_an_instant_was_said_any_session_before_may_have_lost_parts(folder: Folder):
     small.set_property(folder, "frames", name=PROPERTY, value="9")
-    assert gone_from(folder) == Gone(until_us=9, sessions_us=9, newest_us=9)
+    sessions = GoneSessions(before_us=9, until_us=9, newest_us=LATEST_US)
+    assert gone_from(folder) == Gone(until_us=9, sessions=sessions)
 
 
 def test_where_all_is_made_anew_nothing_has_gone(folder: Folder):

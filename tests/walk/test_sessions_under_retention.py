@@ -23,11 +23,11 @@ def test_a_session_is_retracted_that_grew_for_longer_than_frames_are_kept(
     spec = SPEC.replace("60 s", "30 s") + "retention: {frames: 30 s}\n"
     site = site_of(spark, tmp_path, clicks, spec=spec)
     for start in (0, 12, 120, 144):
-        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 12) * SECOND))))
+        list(run_batch(site, Request(batch=seconds(start, start + 12))))
         if start == 12:
             between = range(24, 120, 12)
             for begin in between:
-                list(run_batch(site, Request(batch=Interval(begin * SECOND, (begin + 12) * SECOND))))
+                list(run_batch(site, Request(batch=seconds(begin, begin + 12))))
     assert standing_windows(tmp_path / "store") == [("ann", 0, 100, 21), ("bob", 11, 21, 4)]
 
 
@@ -43,7 +43,7 @@ def test_retention_leaves_a_session_that_an_event_at_its_end_may_still_join(
     spec = SPEC.replace("60 s", "20 s") + "retention: {frames: 1 s}\n"
     site = site_of(spark, tmp_path, clicks, spec=spec)
     for start in (0, 100):
-        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+        list(run_batch(site, Request(batch=seconds(start, start + 100))))
         for table in ("sessions", "partial_sessions") if upkept else ():
             maintain_table(site.tables, table, pipeline=site.pipeline)
     stand = standing_windows(tmp_path / "store")
@@ -60,13 +60,19 @@ def test_a_session_of_which_retention_let_go_a_part_stands_whatever_reaches_back
     spec = SPEC.replace("60 s", "20 s") + "retention: {frames: 30 s}\n"
     site = site_of(spark, tmp_path, clicks, spec=spec)
     for start in range(0, 56, 8):
-        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 8) * SECOND))))
+        list(run_batch(site, Request(batch=seconds(start, start + 8))))
     for table in ("sessions", "partial_sessions"):
         assert maintain_table(site.tables, table, pipeline=site.pipeline).let_go == (table != "sessions")
     stood = standing_windows(tmp_path / "store")
 
+    over = [("ann", 8, at, 25) for at in (5, 14, 18)]
+    for rows, beside in (([*clicks, *over], [("ann", 5, 28, 24)]), (clicks, [])):
+        write_clicks(tmp_path, rows)
+        list(run_batch(site, Request(batch=seconds(24, 32))))
+        assert standing_windows(tmp_path / "store") == sorted([*stood, *beside])
+
     write_clicks(tmp_path, [*clicks, ("ann", 16, 18, 25), ("ann", 2, 1, 25), ("cat", 4, 26, 30)])
-    reports = list(run_batch(site, Request(batch=Interval(24 * SECOND, 32 * SECOND))))
+    reports = list(run_batch(site, Request(batch=seconds(24, 32))))
     assert "changes windows that begin before 1970-01-01 00:00:25" in reports[0].warnings[0]
     #  What ends among what is kept begins anew beside it.
     stood = sorted([*stood, ("ann", 18, 28, 16), ("cat", 26, 36, 4)])
@@ -74,41 +80,40 @@ def test_a_session_of_which_retention_let_go_a_part_stands_whatever_reaches_back
 
     late = [("ann", 32, 8, 60), ("ann", 64, 27, 60), ("dan", 8, 12, 60)]
     write_clicks(tmp_path, [*clicks, *late])
-    reports = list(run_batch(site, Request(batch=Interval(56 * SECOND, 64 * SECOND), ignore_lateness=True)))
+    reports = list(run_batch(site, Request(batch=seconds(56, 64), ignore_lateness=True)))
     assert "of which `retention` lets frames or sessions go" in reports[0].warnings[0]
     stood[stood.index(("ann", 18, 28, 16))] = ("ann", 18, 37, 16 + 64)
-    #  Of sessions that begin at 12 or later all parts are there.
-    assert standing_windows(tmp_path / "store") == sorted([*stood, ("dan", 12, 22, 8)])
+    assert standing_windows(tmp_path / "store") == stood
 
 
 @pytest.mark.slow
 def test_a_session_that_reaches_out_of_what_is_kept_is_cut_and_put_together_again(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    #  cat's is gone; ann's [5, 35) is there as a whole, and what may go ends at 20
+    #  cat's is gone; ann's and eve's [5, 35) are there as a whole, and what may go ends at 20
     clicks = [
         ("cat", 1, -20, 0),
         ("ann", 1, 5, 0),
         ("ann", 4, 25, 24),
-        ("ann", 2, 15, 32),
+        ("eve", 4, 25, 24),
+        ("eve", 1, 5, 32),
         ("bob", 8, 41, 41),
     ]
+    bridges = [("ann", 2, 15, 32), ("eve", 2, 15, 32)]
     spec = SPEC.replace("60 s", "20 s") + "retention: {frames: 1 s}\n"
-    site = site_of(spark, tmp_path, clicks, spec=spec)
+    site = site_of(spark, tmp_path, [*clicks, *bridges], spec=spec)
     for start in (0, 24, 32, 40):
         list(run_batch(site, Request(batch=seconds(start, start + 8))))
     for table in ("sessions", "partial_sessions"):
         assert maintain_table(site.tables, table, pipeline=site.pipeline).let_go == 1
     stood = standing_windows(tmp_path / "store")
-    assert stood == [("ann", 5, 35, 7), ("cat", -20, -10, 1)]
+    assert stood == [("ann", 5, 35, 7), ("cat", -20, -10, 1), ("eve", 5, 35, 7)]
 
-    write_clicks(tmp_path, [click for click in clicks if click != ("ann", 2, 15, 32)])
-    list(run_batch(site, Request(batch=seconds(32, 40))))
-    cut = [("ann", 5, 15, 1), ("ann", 25, 35, 4), ("cat", -20, -10, 1)]
-    assert standing_windows(tmp_path / "store") == cut
-    write_clicks(tmp_path, clicks)
-    list(run_batch(site, Request(batch=seconds(32, 40))))
-    assert standing_windows(tmp_path / "store") == stood
+    cut = [*[(it, 5, 15, 1) for it in ("ann", "eve")], *[(it, 25, 35, 4) for it in ("ann", "eve")]]
+    for rows, stand in ((clicks, [*cut, stood[1]]), ([*clicks, *bridges], stood)):
+        write_clicks(tmp_path, rows)
+        list(run_batch(site, Request(batch=seconds(32, 40))))
+        assert standing_windows(tmp_path / "store") == sorted(stand)
 
 
 @pytest.mark.slow
@@ -133,6 +138,10 @@ def test_what_is_kept_of_a_session_that_has_gone_counts_in_no_other(
     write_clicks(tmp_path, [*clicks, *more, ("ann", 64, 24, 41)])
     list(run_batch(site, Request(batch=seconds(40, 48))))
     assert standing_windows(tmp_path / "store") == [gone, ("ann", 5, 34, 120)]
+    #  Also one that spans all of it takes nothing of it back.
+    write_clicks(tmp_path, [*clicks, *more, ("ann", 64, -4, 41)])
+    list(run_batch(site, Request(batch=seconds(40, 48))))
+    assert standing_windows(tmp_path / "store") == [("ann", -4, 33, 120), gone]
 
 
 def seconds(start: int, end: int) -> Interval:
