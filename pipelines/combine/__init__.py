@@ -9,6 +9,7 @@ whose events are all gone comes out empty.
 from pipelines.combine.frames import TOUCHED, combine, is_coarser
 from pipelines.combine.sessions import (
     Standing,
+    among_kept,
     areas,
     combine_sessions,
     open_after_us,
@@ -20,6 +21,7 @@ from pipelines.combine.sessions import (
 __all__ = [
     "TOUCHED",
     "Standing",
+    "among_kept",
     "areas",
     "combine",
     "combine_sessions",

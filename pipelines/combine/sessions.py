@@ -69,6 +69,18 @@ def reopened(stand: Standing, of_batch: DataFrame, *, key: Sequence[str]) -> Sta
     return Standing(stand.opened.unionByName(losing), others)
 
 
+def among_kept(of_batch: DataFrame, *, key: Sequence[str], gone: Gone) -> DataFrame:
+    """Of the partial sessions of a batch those that end after what has gone, and those before it that overlap
+    one which ended after it and has no events now: they may have its.
+    """
+    place, timed = (*key, "window"), _timed(of_batch)
+    is_kept = F.col("end_us") > F.lit(gone.until_us)
+    emptied = _around(timed.where(is_kept & F.expr("event_count = 0")), place)
+    overlap = (F.col("start_us") < F.col(f"{OUTER}end_us")) & (F.col(f"{OUTER}start_us") < F.col("end_us"))
+    beside = timed.where(~is_kept & F.expr("event_count > 0"))
+    return timed.where(is_kept).unionByName(beside.join(emptied, on=_same(place) & overlap, how="left_semi"))
+
+
 def open_after_us(windows: Sequence[Window], *, watermark_us: int | None) -> int | None:
     """The instant that the ends of all open sessions are after; `None`: wherever they end."""
     judging = [(it, judging_us(it, watermark_us)) for it in windows]

@@ -76,10 +76,7 @@ def with_cut_anew(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipel
     if stood is None:
         return states.withColumn(TOUCHED, F.col(TOUCHED) | is_new)
     near = renamed(stood.where("event_count > 0"), NEAR, pipeline=pipeline)
-    same = same_place(NEAR, (*pipeline.key, "window"))
-    for bound in ("window_start", "window_end"):
-        same &= F.col(f"{bound}_us") == F.unix_micros(f"{NEAR}{bound}")
-    beside = states.join(near, on=same, how="left")
+    beside = states.join(near, on=_is_that(NEAR, pipeline), how="left")
     is_new &= F.col(f"{NEAR}window").isNull()
     return beside.withColumn(TOUCHED, F.col(TOUCHED) | is_new).select(*states.columns)
 
@@ -87,25 +84,30 @@ def with_cut_anew(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipel
 def kept_sessions(
     states: DataFrame, stood: DataFrame | None, *, kept_us: int, pipeline: Pipeline
 ) -> DataFrame:
-    """Of the states those that end after an instant from which on all sessions are there, and those that are
-    pieces of one that did before the batch: `stood` are the sessions then, where they are known.
+    """Of the states those that end after an instant, and those before it that the batch has made, or made
+    others: `stood` are the sessions as they were, where they are known.
     """
     is_kept = F.col("window_end_us") > F.lit(kept_us)
     if stood is None:
         return states.where(is_kept)
-    reaching = stood.where(F.unix_micros("window_end") > F.lit(kept_us))
-    near = renamed(reaching, NEAR, pipeline=pipeline)
-    starts = F.col("window_start_us") >= F.unix_micros(f"{NEAR}window_start")
-    is_piece = starts & (F.col("window_end_us") <= F.unix_micros(f"{NEAR}window_end"))
-    of_key = same_place(NEAR, (*pipeline.key, "window"))
-    pieces = states.where(~is_kept).join(near, on=of_key & is_piece, how="left_semi")
-    return states.where(is_kept).unionByName(pieces)
+    near = renamed(stood, NEAR, pipeline=pipeline, beside=("event_count",))
+    same = _is_that(NEAR, pipeline) & (F.col("event_count") == F.col(f"{NEAR}event_count"))
+    made = states.where(~is_kept).join(near, on=same, how="left_anti")
+    return states.where(is_kept).unionByName(made)
 
 
 def renamed(rows: DataFrame, prefix: str, *, pipeline: Pipeline, beside: Sequence[str] = ()) -> DataFrame:
     """The place of windows, and what is beside it, under names of their own."""
     names = (*pipeline.key, *RESULT_BOUNDS, *beside)
     return rows.select(*[F.col(name).alias(f"{prefix}{name}") for name in names])
+
+
+def _is_that(prefix: str, pipeline: Pipeline) -> Column:
+    """Whether a state is of the session that has a prefix."""
+    same = same_place(prefix, (*pipeline.key, "window"))
+    for bound in ("window_start", "window_end"):
+        same &= F.col(f"{bound}_us") == F.unix_micros(f"{prefix}{bound}")
+    return same
 
 
 def _meets(prefix: str) -> Column:

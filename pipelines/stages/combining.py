@@ -35,7 +35,7 @@ from pipelines.stages.before import put_back, stood_before, without_cut_off
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import is_in_turn, standing_near, touched_by
-from pipelines.stages.retained import of_no_session_that_has_gone, of_what_is_kept
+from pipelines.stages.retained import of_no_session_that_has_gone, of_what_is_kept, touched_of
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
@@ -67,9 +67,7 @@ def combine_batch(work: Work) -> Counts:
     if session_windows(work.pipeline):
         put_back(work, "sessions")
         counts["sessions"] = (
-            _leave_sessions(work)
-            if work.has_run_alike
-            else combine_touched_sessions(work, whose=of_what_is_kept(work, whose, by="window_end"))
+            _leave_sessions(work) if work.has_run_alike else combine_touched_sessions(work, whose=whose)
         )
     else:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
@@ -155,12 +153,12 @@ def _leave_sessions(work: Work) -> int:
 def combine_touched_sessions(work: Work, *, whose: str) -> int:
     """Build anew the sessions around partial ones that a predicate tells; returns how many were written."""
     windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
-    if _are_whole(work, windows, whose=whose):
-        return _take_as_they_are(work, partials, whose=whose)
-    sessions = work.tables.read("sessions")
-    of_batch = partials.where(is_batch(work.batch))
+    kept = of_what_is_kept(work, whose, by="window_end")
+    if _are_whole(work, windows, whose=kept):
+        return _take_as_they_are(work, partials, whose=kept)
+    sessions, of_batch = work.tables.read("sessions"), partials.where(whose)
     changed = _that_changed(work, without_cut_off(work, of_batch, table="partial_sessions", bounds=PROTO))
-    touched = changed.where(whose)
+    touched = touched_of(work, changed)
 
     def standing_in(reach: str) -> Standing:
         near = sessions.where(reach)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pyspark.sql import DataFrame
 
+from pipelines.combine import among_kept
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
 from pipelines.finalise import kept_sessions
 from pipelines.intervals import Interval, floor_to, show_instant
@@ -49,10 +50,16 @@ def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[Ledg
 
 def of_what_is_kept(work: Work, whose: str, *, by: By) -> str:
     """The predicate that a partial state is one of those, and none of what upkeep has let go, where a batch
-    corrects others: of that only parts may be there.
+    reaches back: of that only parts may be there.
     """
-    gone = work.gone if work.run.opening.restated else None
+    gone = work.gone if _reaches_back(work) else None
     return whose if gone is None else f"{whose} AND ({by} IS NULL OR {by} > {Instant(gone.until_us)})"
+
+
+def touched_of(work: Work, changed: DataFrame) -> DataFrame:
+    """Of the changed partial sessions of the batch those around which sessions are built anew."""
+    gone = work.gone if _reaches_back(work) else None
+    return changed if gone is None else among_kept(changed, key=work.pipeline.key, gone=gone)
 
 
 def of_no_session_that_has_gone(work: Work) -> str:
@@ -62,23 +69,22 @@ def of_no_session_that_has_gone(work: Work) -> str:
     gone = None if work.gone is None else work.gone.sessions
     if gone is None:
         return ALL
-    return f"(window_end > {Instant(gone.before_us)} OR batch_end > {Instant(gone.newest_us)})"
+    return f"(window_end > {Instant(gone.before_us)} OR batch_start >= {Instant(gone.newest_us)})"
 
 
 def of_sessions_that_are_kept(work: Work, states: DataFrame) -> DataFrame:
-    """Of the states of sessions those that end after what retention lets go, and pieces of one that did."""
-    if work.first_whole_us is None:
+    """Of the states of sessions those that end after what has gone, and those that the batch has changed."""
+    if work.gone is None:
         return states
-    stood, kept_us = stood_before(work, "sessions"), work.first_whole_us
-    return kept_sessions(states, stood, kept_us=kept_us, pipeline=work.pipeline)
+    stood = stood_before(work, "sessions")
+    return kept_sessions(states, stood, kept_us=work.gone.until_us, pipeline=work.pipeline)
 
 
 def lost_until_us(work: Work, *, by: By) -> int | None:
     """Up to which end a batch that reaches back may bring partial states of windows that begin before all is
     kept, so that nobody publishes them any more; `None`: it does not, or nothing has gone.
     """
-    reaches_back = work.run.opening.restated or work.request.ignore_lateness
-    kept_us = work.first_whole_us if reaches_back else None
+    kept_us = work.first_whole_us if _reaches_back(work) else None
     if kept_us is None or by == "window_end":
         return kept_us
     ends = [_last_end_us(it.shape, kept_us) for it in work.pipeline.windows if it.time == "event"]
@@ -96,6 +102,11 @@ def warn_of_lost(work: Work) -> None:
     )
     if warning not in work.warned:
         work.warned.append(warning)
+
+
+def _reaches_back(work: Work) -> bool:
+    """Whether the batch may bring what no event in its turn can any more."""
+    return work.run.opening.restated or work.request.ignore_lateness
 
 
 def _last_end_us(shape: Shape, kept_us: int) -> int:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 
-from pipelines.intervals import EARLIEST_US, LATEST_US, largest
+from pipelines.intervals import EARLIEST_US, largest
 from pipelines.spec import Cumulate, Pipeline, Shape, Sliding
 from pipelines.store import small
 from pipelines.store.asked import are_any
@@ -25,15 +25,20 @@ FORGOTTEN = "sash.forgottenUntil"
 
 def gone_from(store: Folder) -> Gone | None:
     """What has been let go of frames and sessions; `None`: nothing has."""
-    said = small.property_of(store, "frames", name=PROPERTY)
-    if not said:
+    return _gone_in(small.property_of(store, "frames", name=PROPERTY))
+
+
+def _gone_in(said: str) -> Gone | None:
+    """What a property says."""
+    known = json.loads(said or "null")
+    if known is None:
         return None
-    known = json.loads(said)
     if isinstance(known, dict):
         sessions = known["sessions"]
         return Gone(until_us=known["until_us"], sessions=sessions and GoneSessions(**sessions))
-    # Once it was a number: any session that ends before may have lost parts.
-    sessions = GoneSessions(before_us=known, until_us=known, newest_us=LATEST_US)
+    # Once it was a number. Any session that ends before may have lost parts, and which parts are left of such
+    # as have gone is not known.
+    sessions = GoneSessions(before_us=known, until_us=known, newest_us=EARLIEST_US)
     return Gone(until_us=known, sessions=sessions)
 
 
@@ -41,12 +46,15 @@ def say_gone(store: Folder, gone: Gone | None, *, still_mine: Callable[[], None]
     """Say so, before it is, beside what has gone before; `None`: all of it is made anew. Unless `still_mine`
     raises.
     """
-    before = gone_from(store)
-    if gone is not None and before is not None:
-        gone = before.further(gone)
-    if gone != before:
-        value = "" if gone is None else json.dumps(asdict(gone))
-        small.set_property(store, "frames", name=PROPERTY, value=value, still_mine=still_mine)
+
+    def beside(said: str) -> str:
+        before = _gone_in(said)
+        now = gone if gone is None or before is None else before.further(gone)
+        if now == before:
+            return said
+        return "" if now is None else json.dumps(asdict(now))
+
+    small.change_property(store, "frames", name=PROPERTY, change=beside, still_mine=still_mine)
 
 
 def is_said_gone(store: Folder, gone: Gone) -> bool:

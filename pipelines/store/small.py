@@ -150,11 +150,21 @@ def property_of(store: Folder, table: str, *, name: str) -> str:
 
 def set_property(store: Folder, table: str, *, name: str, value: str, still_mine: Asks = certainly) -> None:
     """Let a table have a property of ours, unknown to Delta itself; unless `still_mine` raises."""
+    change_property(store, table, name=name, change=lambda _: value, still_mine=still_mine)
+
+
+def change_property(
+    store: Folder, table: str, *, name: str, change: Callable[[str], str], still_mine: Asks = certainly
+) -> None:
+    """The same, told what it is now, also by others meanwhile; nothing is written where it stays so."""
 
     def commit() -> None:
         opened = open_table(store, table)
         still_mine()
-        opened.alter.set_table_properties({name: value}, raise_if_not_exists=False)
+        before = str(opened.metadata().configuration.get(name) or "")
+        after = change(before)
+        if after != before:
+            opened.alter.set_table_properties({name: after}, raise_if_not_exists=False)
 
     retried(commit, table)
 

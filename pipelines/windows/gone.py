@@ -39,7 +39,7 @@ class Gone:
         reaching = [it for it in (self.sessions, other.sessions) if it is not None]
         return Gone(
             until_us=max(self.until_us, other.until_us),
-            sessions=max(reaching, key=lambda it: it.before_us, default=None),
+            sessions=max(reaching, key=lambda it: (it.before_us, it.until_us), default=None),
         )
 
     def leaves_whole(self, start_us: Column, end_us: Column) -> Column:

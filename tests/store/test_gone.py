@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.intervals import LATEST_US
+from pipelines.intervals import EARLIEST_US
 from pipelines.store import small
 from pipelines.store.retention import PROPERTY, gone_from, is_said_gone, say_gone
 from pipelines.store.tables import FRAME, Folder
@@ -34,7 +34,7 @@ def test_of_sessions_it_is_said_as_it_was_when_most_of_them_went(folder: Folder)
 
 def test_where_only_an_instant_was_said_any_session_before_may_have_lost_parts(folder: Folder):
     small.set_property(folder, "frames", name=PROPERTY, value="9")
-    sessions = GoneSessions(before_us=9, until_us=9, newest_us=LATEST_US)
+    sessions = GoneSessions(before_us=9, until_us=9, newest_us=EARLIEST_US)
     assert gone_from(folder) == Gone(until_us=9, sessions=sessions)
 
 

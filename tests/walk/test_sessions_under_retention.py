@@ -144,6 +144,42 @@ def test_what_is_kept_of_a_session_that_has_gone_counts_in_no_other(
     assert standing_windows(tmp_path / "store") == [("ann", -4, 33, 120), gone]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("upkept", [False, True])
+def test_a_session_that_may_go_is_corrected_until_it_does(
+    spark: SparkSession, tmp_path: Path, upkept: bool
+) -> None:
+    bob = ("bob", 4, 41, 41)
+    spec = SPEC.replace("60 s", "20 s") + "retention: {frames: 1 s}\n"
+    site = site_of(spark, tmp_path, [("ann", 1, 5, 24), bob], spec=spec)
+    for start in (24, 40):
+        list(run_batch(site, Request(batch=seconds(start, start + 8))))
+    if upkept:
+        assert maintain_table(site.tables, "sessions", pipeline=site.pipeline).let_go == 1
+    write_clicks(tmp_path, [("ann", 1, 6, 24), bob])
+    list(run_batch(site, Request(batch=seconds(24, 32))))
+    assert standing_windows(tmp_path / "store") == [("ann", 5, 15, 1) if upkept else ("ann", 6, 16, 1)]
+
+
+@pytest.mark.slow
+def test_what_takes_the_place_of_what_reached_out_of_what_has_gone_counts_wherever_it_ends(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #  cat's has gone, and what ends at 60 may; ann's [41, 63) becomes [38, 55)
+    others = [("cat", 1, -20, 0), ("ann", 1, 41, 40), ("ann", 2, 45, 56), ("bob", 4, 70, 70)]
+    spec = SPEC.replace(", allowed_lateness: 60 s", "") + "retention: {frames: 10 s}\n"
+    site = site_of(spark, tmp_path, [*others, ("ann", 8, 53, 56)], spec=spec)
+    for start in (0, 40, 56, 64):
+        list(run_batch(site, Request(batch=seconds(start, start + 8))))
+    for table in ("sessions", "partial_sessions"):
+        assert maintain_table(site.tables, table, pipeline=site.pipeline).let_go == 1
+    gone = ("cat", -20, -10, 1)
+    assert standing_windows(tmp_path / "store") == [("ann", 41, 63, 11), gone]
+    write_clicks(tmp_path, [*others, ("ann", 16, 38, 56)])
+    list(run_batch(site, Request(batch=seconds(56, 64))))
+    assert standing_windows(tmp_path / "store") == [("ann", 38, 55, 19), gone]
+
+
 def seconds(start: int, end: int) -> Interval:
     """The interval between two instants in seconds."""
     return Interval(start * SECOND, end * SECOND)
