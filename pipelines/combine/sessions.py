@@ -69,16 +69,18 @@ def reopened(stand: Standing, of_batch: DataFrame, *, key: Sequence[str]) -> Sta
     return Standing(stand.opened.unionByName(losing), others)
 
 
-def among_kept(of_batch: DataFrame, *, key: Sequence[str], gone: Gone) -> DataFrame:
-    """Of the partial sessions of a batch those that end after what has gone, and those before it that overlap
-    one which ended after it and has no events now: they may have its.
+def among_kept(of_batch: DataFrame, sessions: DataFrame, *, key: Sequence[str], gone: Gone) -> DataFrame:
+    """Of the partial sessions of a batch those that end after what has gone, and those before it that meet
+    one of these, or a session that ends after it: they are, or were, part of one that is whole.
     """
     place, timed = (*key, "window"), _timed(of_batch)
     is_kept = F.col("end_us") > F.lit(gone.until_us)
-    emptied = _around(timed.where(is_kept & F.expr("event_count = 0")), place)
-    overlap = (F.col("start_us") < F.col(f"{OUTER}end_us")) & (F.col(f"{OUTER}start_us") < F.col("end_us"))
-    beside = timed.where(~is_kept & F.expr("event_count > 0"))
-    return timed.where(is_kept).unionByName(beside.join(emptied, on=_same(place) & overlap, how="left_semi"))
+    whole = [_around(rows.where(is_kept), place) for rows in (timed, _timed(sessions))]
+    meets = (F.col("start_us") <= F.col(f"{OUTER}end_us")) & (F.col(f"{OUTER}start_us") <= F.col("end_us"))
+    beside = timed.where(~is_kept).join(
+        whole[0].unionByName(whole[1]), on=_same(place) & meets, how="left_semi"
+    )
+    return timed.where(is_kept).unionByName(beside)
 
 
 def open_after_us(windows: Sequence[Window], *, watermark_us: int | None) -> int | None:

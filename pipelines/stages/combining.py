@@ -35,7 +35,7 @@ from pipelines.stages.before import put_back, stood_before, without_cut_off
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import is_in_turn, standing_near, touched_by
-from pipelines.stages.retained import of_no_session_that_has_gone, of_what_is_kept, touched_of
+from pipelines.stages.retained import of_no_session_that_has_gone, of_what_is_kept, reaches_back, touched_of
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
@@ -63,7 +63,7 @@ def combine_batch(work: Work) -> Counts:
     _refuse_sources_that_are_gone(work, whose)
     of_batch = work.tables.read("partial_frames").where(whose)
     pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
-    counts = {"frames": combine_touched_frames(work, whose=of_what_is_kept(work, whose, by="frame_end"))}
+    counts = {"frames": combine_touched_frames(work, whose=of_what_is_kept(work, whose))}
     if session_windows(work.pipeline):
         put_back(work, "sessions")
         counts["sessions"] = (
@@ -153,12 +153,11 @@ def _leave_sessions(work: Work) -> int:
 def combine_touched_sessions(work: Work, *, whose: str) -> int:
     """Build anew the sessions around partial ones that a predicate tells; returns how many were written."""
     windows, partials = session_windows(work.pipeline), work.tables.read("partial_sessions")
-    kept = of_what_is_kept(work, whose, by="window_end")
-    if _are_whole(work, windows, whose=kept):
-        return _take_as_they_are(work, partials, whose=kept)
+    if _are_whole(work, windows, whose=whose):
+        return _take_as_they_are(work, partials, whose=whose)
     sessions, of_batch = work.tables.read("sessions"), partials.where(whose)
     changed = _that_changed(work, without_cut_off(work, of_batch, table="partial_sessions", bounds=PROTO))
-    touched = touched_of(work, changed)
+    touched = touched_of(work, changed, sessions=sessions)
 
     def standing_in(reach: str) -> Standing:
         near = sessions.where(reach)
@@ -194,7 +193,8 @@ def _is_alone(work: Work, table: str, *, near: str, whose: str) -> bool:
 
 def _are_whole(work: Work, windows: Sequence[Window], *, whose: str) -> bool:
     """Whether the partial sessions of a batch are sessions, as there is nothing that they could join."""
-    if not work.run.is_first or any(keeps_apart(it.shape) for it in windows):
+    may_be_gone = work.gone is not None and reaches_back(work)
+    if not work.run.is_first or may_be_gone or any(keeps_apart(it.shape) for it in windows):
         return False
     near = touched_by(work, whose)
     stands_any = are_any(work.tables, "sessions", where=near)

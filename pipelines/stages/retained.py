@@ -48,18 +48,20 @@ def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[Ledg
         raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
 
 
-def of_what_is_kept(work: Work, whose: str, *, by: By) -> str:
-    """The predicate that a partial state is one of those, and none of what upkeep has let go, where a batch
+def of_what_is_kept(work: Work, whose: str) -> str:
+    """The predicate that a partial frame is one of those, and none of what upkeep has let go, where a batch
     reaches back: of that only parts may be there.
     """
-    gone = work.gone if _reaches_back(work) else None
-    return whose if gone is None else f"{whose} AND ({by} IS NULL OR {by} > {Instant(gone.until_us)})"
+    gone = work.gone if reaches_back(work) else None
+    if gone is None:
+        return whose
+    return f"{whose} AND (frame_end IS NULL OR frame_end > {Instant(gone.until_us)})"
 
 
-def touched_of(work: Work, changed: DataFrame) -> DataFrame:
+def touched_of(work: Work, changed: DataFrame, *, sessions: DataFrame) -> DataFrame:
     """Of the changed partial sessions of the batch those around which sessions are built anew."""
-    gone = work.gone if _reaches_back(work) else None
-    return changed if gone is None else among_kept(changed, key=work.pipeline.key, gone=gone)
+    gone = work.gone if reaches_back(work) else None
+    return changed if gone is None else among_kept(changed, sessions, key=work.pipeline.key, gone=gone)
 
 
 def of_no_session_that_has_gone(work: Work) -> str:
@@ -84,9 +86,13 @@ def lost_until_us(work: Work, *, by: By) -> int | None:
     """Up to which end a batch that reaches back may bring partial states of windows that begin before all is
     kept, so that nobody publishes them any more; `None`: it does not, or nothing has gone.
     """
-    kept_us = work.first_whole_us if _reaches_back(work) else None
-    if kept_us is None or by == "window_end":
-        return kept_us
+    if not reaches_back(work):
+        return None
+    if by == "window_end":
+        return None if work.gone is None else work.gone.until_us
+    kept_us = work.first_whole_us
+    if kept_us is None:
+        return None
     ends = [_last_end_us(it.shape, kept_us) for it in work.pipeline.windows if it.time == "event"]
     return max([kept_us, *ends])
 
@@ -104,7 +110,7 @@ def warn_of_lost(work: Work) -> None:
         work.warned.append(warning)
 
 
-def _reaches_back(work: Work) -> bool:
+def reaches_back(work: Work) -> bool:
     """Whether the batch may bring what no event in its turn can any more."""
     return work.run.opening.restated or work.request.ignore_lateness
 

@@ -47,6 +47,10 @@ def say_gone(store: Folder, gone: Gone | None, *, still_mine: Callable[[], None]
     raises.
     """
 
+    if gone is None and gone_from(store) is None:
+        # Maybe there is no table yet.
+        return
+
     def beside(said: str) -> str:
         before = _gone_in(said)
         now = gone if gone is None or before is None else before.further(gone)

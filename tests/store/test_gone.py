@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.intervals import EARLIEST_US
 from pipelines.store import small
-from pipelines.store.retention import PROPERTY, gone_from, is_said_gone, say_gone
+from pipelines.store.retention import PROPERTY, gone_from, is_said_gone, say_gone, say_none_gone
 from pipelines.store.tables import FRAME, Folder
 from pipelines.windows import Gone, GoneSessions
 
@@ -42,3 +42,9 @@ def test_where_all_is_made_anew_nothing_has_gone(folder: Folder):
     say_gone(folder, Gone(until_us=7))
     say_gone(folder, None)
     assert gone_from(folder) is None
+
+
+def test_of_a_store_without_tables_nothing_has_gone(tmp_path: Path):
+    empty = Folder(root=str(tmp_path / "none"))
+    say_none_gone(empty, still_mine=lambda: None)
+    assert gone_from(empty) is None

@@ -114,6 +114,10 @@ def test_a_session_that_reaches_out_of_what_is_kept_is_cut_and_put_together_agai
         write_clicks(tmp_path, rows)
         list(run_batch(site, Request(batch=seconds(32, 40))))
         assert standing_windows(tmp_path / "store") == sorted(stand)
+    #  So is one that an event joins for which lateness is ignored.
+    write_clicks(tmp_path, [*clicks, *bridges, ("ann", 16, 8, 48)])
+    list(run_batch(site, Request(batch=seconds(48, 56), ignore_lateness=True)))
+    assert standing_windows(tmp_path / "store")[0] == ("ann", 5, 35, 23)
 
 
 @pytest.mark.slow
