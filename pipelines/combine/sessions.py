@@ -69,18 +69,19 @@ def reopened(stand: Standing, of_batch: DataFrame, *, key: Sequence[str]) -> Sta
     return Standing(stand.opened.unionByName(losing), others)
 
 
-def among_kept(of_batch: DataFrame, sessions: DataFrame, *, key: Sequence[str], gone: Gone) -> DataFrame:
-    """Of the partial sessions of a batch those that end after what has gone, and those before it that meet
-    one of these, or a session that ends after it: they are, or were, part of one that is whole.
+def among_kept(
+    of_batch: DataFrame, sessions: DataFrame, *, windows: Sequence[Window], key: Sequence[str], gone: Gone
+) -> DataFrame:
+    """Of the partial sessions of a batch those that overlap one, or a session, that ends after what has gone,
+    by themselves or by others of the batch: they are, or were, part of one that is whole.
     """
     place, timed = (*key, "window"), _timed(of_batch)
     is_kept = F.col("end_us") > F.lit(gone.until_us)
-    whole = [_around(rows.where(is_kept), place) for rows in (timed, _timed(sessions))]
-    meets = (F.col("start_us") <= F.col(f"{OUTER}end_us")) & (F.col(f"{OUTER}start_us") <= F.col("end_us"))
-    beside = timed.where(~is_kept).join(
-        whole[0].unionByName(whole[1]), on=_same(place) & meets, how="left_semi"
-    )
-    return timed.where(is_kept).unionByName(beside)
+    spans = [rows.select(*place, "start_us", "end_us") for rows in (timed, _timed(sessions).where(is_kept))]
+    islands = with_islands(spans[0].unionByName(spans[1]), windows, key=key)
+    runs = islands.groupBy(*place, ISLAND).agg(F.max("end_us").alias("end_us")).where(is_kept)
+    around = _around(runs.withColumnRenamed(ISLAND, "start_us"), place)
+    return timed.join(around, on=_within(place), how="left_semi")
 
 
 def open_after_us(windows: Sequence[Window], *, watermark_us: int | None) -> int | None:

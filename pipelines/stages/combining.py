@@ -35,7 +35,7 @@ from pipelines.stages.before import put_back, stood_before, without_cut_off
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.meeting import is_in_turn, standing_near, touched_by
-from pipelines.stages.retained import of_no_session_that_has_gone, of_what_is_kept, reaches_back, touched_of
+from pipelines.stages.retained import of_no_session_that_has_gone, of_what_is_kept, touched_of
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
@@ -193,8 +193,7 @@ def _is_alone(work: Work, table: str, *, near: str, whose: str) -> bool:
 
 def _are_whole(work: Work, windows: Sequence[Window], *, whose: str) -> bool:
     """Whether the partial sessions of a batch are sessions, as there is nothing that they could join."""
-    may_be_gone = work.gone is not None and reaches_back(work)
-    if not work.run.is_first or may_be_gone or any(keeps_apart(it.shape) for it in windows):
+    if not work.run.is_first or work.gone_behind is not None or any(keeps_apart(it.shape) for it in windows):
         return False
     near = touched_by(work, whose)
     stands_any = are_any(work.tables, "sessions", where=near)

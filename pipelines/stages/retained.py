@@ -25,7 +25,7 @@ from pipelines.store.retention import (
     sure_before_us,
 )
 from pipelines.store.sql import ALL, Instant
-from pipelines.windows import whole_after_us
+from pipelines.windows import session_windows, whole_after_us
 
 By = Literal["frame_end", "window_end"]
 """Where a partial frame, or a partial session, ends."""
@@ -52,7 +52,7 @@ def of_what_is_kept(work: Work, whose: str) -> str:
     """The predicate that a partial frame is one of those, and none of what upkeep has let go, where a batch
     reaches back: of that only parts may be there.
     """
-    gone = work.gone if reaches_back(work) else None
+    gone = work.gone_behind
     if gone is None:
         return whose
     return f"{whose} AND (frame_end IS NULL OR frame_end > {Instant(gone.until_us)})"
@@ -60,8 +60,10 @@ def of_what_is_kept(work: Work, whose: str) -> str:
 
 def touched_of(work: Work, changed: DataFrame, *, sessions: DataFrame) -> DataFrame:
     """Of the changed partial sessions of the batch those around which sessions are built anew."""
-    gone = work.gone if reaches_back(work) else None
-    return changed if gone is None else among_kept(changed, sessions, key=work.pipeline.key, gone=gone)
+    gone, windows = work.gone_behind, session_windows(work.pipeline)
+    if gone is None:
+        return changed
+    return among_kept(changed, sessions, windows=windows, key=work.pipeline.key, gone=gone)
 
 
 def of_no_session_that_has_gone(work: Work) -> str:
@@ -86,11 +88,9 @@ def lost_until_us(work: Work, *, by: By) -> int | None:
     """Up to which end a batch that reaches back may bring partial states of windows that begin before all is
     kept, so that nobody publishes them any more; `None`: it does not, or nothing has gone.
     """
-    if not reaches_back(work):
-        return None
     if by == "window_end":
-        return None if work.gone is None else work.gone.until_us
-    kept_us = work.first_whole_us
+        return None if work.gone_behind is None else work.gone_behind.until_us
+    kept_us = work.first_whole_us if work.reaches_back else None
     if kept_us is None:
         return None
     ends = [_last_end_us(it.shape, kept_us) for it in work.pipeline.windows if it.time == "event"]
@@ -108,11 +108,6 @@ def warn_of_lost(work: Work) -> None:
     )
     if warning not in work.warned:
         work.warned.append(warning)
-
-
-def reaches_back(work: Work) -> bool:
-    """Whether the batch may bring what no event in its turn can any more."""
-    return work.run.opening.restated or work.request.ignore_lateness
 
 
 def _last_end_us(shape: Shape, kept_us: int) -> int:

@@ -118,6 +118,16 @@ class Work:
         """What retention has let go; `None`: nothing."""
         return gone_from(self.tables)
 
+    @property
+    def reaches_back(self) -> bool:
+        """Whether the batch may bring what no event in its turn can any more."""
+        return self.run.opening.restated or self.request.ignore_lateness
+
+    @property
+    def gone_behind(self) -> Gone | None:
+        """What has gone of that to which the batch reaches back; `None`: nothing, or it does not."""
+        return self.gone if self.reaches_back else None
+
     @cached_property
     def first_whole_us(self) -> int | None:
         """From when on all frames are there that ever were; `None`: retention has let none go."""

@@ -47,10 +47,6 @@ def say_gone(store: Folder, gone: Gone | None, *, still_mine: Callable[[], None]
     raises.
     """
 
-    if gone is None and gone_from(store) is None:
-        # Maybe there is no table yet.
-        return
-
     def beside(said: str) -> str:
         before = _gone_in(said)
         now = gone if gone is None or before is None else before.further(gone)
@@ -92,7 +88,9 @@ def is_said_forgotten(store: Folder, until_us: Mapping[str, int]) -> bool:
 
 def say_none_gone(store: Folder, *, still_mine: Callable[[], None]) -> None:
     """Say that no frames, sessions or ids are gone: all of them are made anew. Unless `still_mine` raises."""
-    say_gone(store, None, still_mine=still_mine)
+    # Maybe there are no tables yet, which then say nothing.
+    if gone_from(store) is not None:
+        say_gone(store, None, still_mine=still_mine)
     if forgotten_until_us(store):
         small.set_property(store, "event_ids", name=FORGOTTEN, value="", still_mine=still_mine)
 

@@ -184,6 +184,26 @@ def test_what_takes_the_place_of_what_reached_out_of_what_has_gone_counts_wherev
     assert standing_windows(tmp_path / "store") == [("ann", 38, 55, 19), gone]
 
 
+@pytest.mark.slow
+def test_what_a_correction_brings_before_what_has_gone_counts_where_it_leads_on_to_what_is_kept(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #  cat's has gone, and eve's reaches out of what has; ann's follow each other to beyond it, dan's does not
+    others = [("cat", 1, -20, 0), *[("eve", 1, at, 64) for at in (35, 44, 53)], ("bob", 4, 70, 70)]
+    spec = SPEC.replace(", allowed_lateness: 60 s", ", max: 30 s") + "retention: {frames: 10 s}\n"
+    site = site_of(spark, tmp_path, others, spec=spec)
+    for start in (0, 56, 64):
+        list(run_batch(site, Request(batch=seconds(start, start + 8))))
+    for table in ("sessions", "partial_sessions"):
+        assert maintain_table(site.tables, table, pipeline=site.pipeline).let_go == 1
+    gone = ("cat", -20, -10, 1)
+    stood = [gone, ("eve", 35, 63, 3)]
+    assert standing_windows(tmp_path / "store") == stood
+    write_clicks(tmp_path, [*others, *[("ann", 2, at, 56) for at in (39, 47, 55)], ("dan", 8, 40, 56)])
+    list(run_batch(site, Request(batch=seconds(56, 64))))
+    assert standing_windows(tmp_path / "store") == [("ann", 39, 65, 6), *stood]
+
+
 def seconds(start: int, end: int) -> Interval:
     """The interval between two instants in seconds."""
     return Interval(start * SECOND, end * SECOND)
