@@ -170,8 +170,10 @@ def _is_anybody_there() -> bool:
 
 def _next_that_has_ended(pipeline: Pipeline, store: str) -> Interval:
     rows = read_ledger(store, pipeline.name)
-    batch = next_batch(rows, pipeline)
-    if batch.end_us > to_us(datetime.now(UTC)):
+    batch, pending = next_batch(rows, pipeline), unfinished(rows)
+    # One that was named before it ended, and is unfinished, is gone on with.
+    is_begun = pending is not None and pending.batch == batch
+    if batch.end_us > to_us(datetime.now(UTC)) and not is_begun:
         # If it could not run anyway, that is to be told.
         opening_of(rows, batch, fingerprint=state_fingerprint(pipeline), replace=False)
         raise CorrectTheCall(

@@ -119,11 +119,11 @@ are, text and instants in single quotes.""",
 PLAN = Page(
     summary="tells what a run would do, and touches nothing",
     description="""Tells what a run of a batch would read, compute, replace and publish, and whether a check
-would stop it. It is found out by running the batch on clones of the tables, which costs
-what the run costs and is what it does; only into how many files it writes may differ. The
-flags are those of `sash run`; with --every each batch is told after those before it, and with
---replay those that `sash replay` would run. Of a run with --rebuild, which empties the tables
-first, it tells what comes then.
+would stop it, which is no failure of the plan: that ends with 0. It is found out by running the
+batch on clones of the tables, which costs what the run costs and is what it does; only into
+how many files it writes may differ. The flags are those of `sash run`; with --every each batch
+is told after those before it, and with --replay those that `sash replay` would run. Of a run
+with --rebuild, which empties the tables first, it tells what comes then.
 json is one object for each batch, on a line of its own.""",
     examples="""
   sash plan dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15

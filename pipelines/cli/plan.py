@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import await_quiet, await_turn, batches_of, refuse_rebuild_without_bounds
 from pipelines.cli.place import pipeline_of, store_of
-from pipelines.cli.replay import replayed
+from pipelines.cli.replay import await_others, replayed
 from pipelines.cli.run import gone_on_with, requests_of, unfinished_first
 from pipelines.cli.session import session_of
 from pipelines.cli.written import Value, indented, instant, table
@@ -55,6 +55,7 @@ def _asked(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Sequence[
         for name in ("every", "watermark", "final", "replace", "ignore_lateness", "rebuild"):
             if getattr(arguments, name):
                 raise CorrectTheCall(f"--{name.replace('_', '-')} says nothing of a replay: leave it out")
+        await_others(arguments, pipeline, store=store, what=arguments.replay)
         return replayed(arguments, pipeline, store=store, what=arguments.replay, say=_say)
     requests = requests_of(arguments, batches_of(arguments, pipeline, store=store))
     if arguments.since is None:

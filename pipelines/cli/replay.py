@@ -48,11 +48,16 @@ def replay(arguments: Arguments) -> None:
     """Run the batches that have such rows again, and sum up."""
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
-    own = _left(pipeline, store, what=arguments.what)
-    await_quiet(pipeline, store, batches=own, wait=arguments.wait)
+    await_others(arguments, pipeline, store=store, what=arguments.what)
     requests = replayed(arguments, pipeline, store=store, what=arguments.what, say=_say)
     if requests:
         carry_out(arguments, pipeline, store=store, requests=requests)
+
+
+def await_others(arguments: Arguments, pipeline: Pipeline, *, store: str, what: str) -> None:
+    """Return when no batch is running but one that such a replay left; at once unless asked to wait."""
+    own = _left(pipeline, store, what=what)
+    await_quiet(pipeline, store, batches=own, wait=arguments.wait)
 
 
 def replayed(

@@ -46,11 +46,15 @@ def batch_of(wishes: Wishes, interval: Interval | None, *, following: Callable[[
     return wishes.batch or interval or following()
 
 
+def bounds_of(batch: Interval) -> dict[str, str]:
+    """The bounds of a batch, as `batch_in` reads them."""
+    return {"from": _text(batch.start_us), "to": _text(batch.end_us)}
+
+
 def hand_on(batch: Interval, wishes: Wishes) -> dict[str, str | bool | None]:
     """What `choose_batch` tells the tasks after it."""
     return {
-        "from": _text(batch.start_us),
-        "to": _text(batch.end_us),
+        **bounds_of(batch),
         "watermark": None if wishes.watermark_us is None else _text(wishes.watermark_us),
         "final": wishes.final,
         "replace": wishes.replace,

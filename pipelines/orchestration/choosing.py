@@ -13,21 +13,24 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from airflow.sdk import PokeReturnValue, get_current_context
-from airflow.sdk.execution_time.context import NEVER_EXPIRE
 from airflow.sdk.log import mask_secret
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, from_us
-from pipelines.orchestration.batches import BY_INTERVAL, batch_in, batch_of, data_interval, hand_on, is_beside
+from pipelines.orchestration.batches import (
+    BY_INTERVAL,
+    batch_of,
+    data_interval,
+    hand_on,
+    is_beside,
+)
+from pipelines.orchestration.kept import AWAITED, CHOSEN, beside, chosen_before, keep, kept, state_in
 from pipelines.orchestration.params import Wishes, read_wishes
 from pipelines.orchestration.waiting import obstacle
 from pipelines.spec import Pipeline, load, secrets_in, store_at
 from pipelines.store.ledger_rows import LedgerRow, newest, next_batch, unfinished
 
 log = logging.getLogger(__name__)
-
-CHOSEN = "batch"
-"""What the task keeps in its state."""
 
 
 def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None) -> PokeReturnValue:
@@ -46,8 +49,9 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     mine = chosen_before() or interval
     if run.run_type == "backfill":
         refuse_nowhere(wishes.batch or mine)
-    batch = batch_of(wishes, mine, following=lambda: ended(next_batch(rows, pipeline)))
-    refuse_early(batch, wishes, run_type=run.run_type)
+    batch = batch_of(wishes, mine, following=lambda: following(rows, pipeline))
+    if interval is not None:
+        refuse_early(batch, wishes, run_type=run.run_type)
     earlier = None if interval is None else earlier_at_work(batch, rows)
     if has_to_wait(batch, pending, pipeline=pipeline, store=store, earlier=earlier):
         return PokeReturnValue(is_done=False)
@@ -56,10 +60,8 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
         known = wishes_of(store_of(pipeline, store), pipeline.name, batch=batch, revision=pending.revision)
         wishes = wishes.beside(known)
     log.info("batch %s of pipeline %s", batch, pipeline.name)
-    told = hand_on(batch, wishes)
-    bounds = {"from": told["from"], "to": told["to"]}
-    context["task_state_store"].set(CHOSEN, bounds, retention=NEVER_EXPIRE)
-    return PokeReturnValue(is_done=True, xcom_value=told)
+    keep(CHOSEN, batch)
+    return PokeReturnValue(is_done=True, xcom_value=hand_on(batch, wishes))
 
 
 def has_to_wait(
@@ -76,10 +78,14 @@ def has_to_wait(
     context = get_current_context()
     changed = ledger_changed(store_of(pipeline, store), pipeline.name)
     since = context["ti"].get_first_reschedule_date(context)
-    found = obstacle(batch, pending, earlier=earlier, waited=waited(since, changed))
-    if found is not None:
-        log.info("batch %s has to wait: %s", batch, found)
-    return found is not None
+    of_another = kept(AWAITED) == batch
+    found = obstacle(batch, pending, earlier=earlier, waited=waited(since, changed), of_another=of_another)
+    if found is None:
+        return False
+    log.info("batch %s has to wait: %s", batch, found)
+    if pending is not None:
+        keep(AWAITED, pending.batch)
+    return True
 
 
 def refuse_nowhere(found: Interval | None) -> None:
@@ -114,30 +120,12 @@ def earlier_at_work(batch: Interval, rows: Sequence[LedgerRow]) -> str | None:
     return str(earlier.run_id)
 
 
-def state_in(run_id: str, task_id: str) -> str | None:
-    """How a task of this DAG stands in one of its runs, nothing where it has not begun."""
-    task = get_current_context()["ti"]
-    states = task.get_task_states(dag_id=task.dag_id, task_ids=[task_id], run_ids=[run_id])
-    found = states.get(run_id, {}).get(task_id)
-    return None if found is None else str(found)
-
-
-def beside(task: str) -> str:
-    """The whole name of another task of the batch, in the group of this one if there is one."""
-    group, dot, _ = get_current_context()["ti"].task_id.rpartition(".")
-    return f"{group}{dot}{task}"
-
-
-def chosen_before() -> Interval | None:
-    """The batch that this run has opened or chosen already: cleared, it is for the same one again.
-
-    Airflow forgets what a task told when that task starts again, be it `open_batch` or this one. What a task
-    keeps in its state it finds again, unless the site lets that go.
+def following(rows: Sequence[LedgerRow], pipeline: Pipeline) -> Interval:
+    """The next batch by the ledger. Raises `CorrectTheCall` where it goes on, unless it was begun all the
+    same.
     """
-    context = get_current_context()
-    opened = context["ti"].xcom_pull(task_ids=beside("open_batch"))
-    told = opened or context["task_state_store"].get(CHOSEN)
-    return None if told is None else batch_in(told)
+    batch, pending = next_batch(rows, pipeline), unfinished(rows)
+    return batch if pending is not None and pending.batch == batch else ended(batch)
 
 
 def ended(batch: Interval) -> Interval:

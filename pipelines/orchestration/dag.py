@@ -34,7 +34,8 @@ def windowed_dag(
 
     `spark_conn_id` names the Airflow connection to Spark, `store` the store (else `SASH_STORE`); after
     `end_date` no batch is scheduled. Everything else is handed to Airflow's `DAG` and wins over what the
-    spec says. Raises `CorrectTheSpec`.
+    spec says. With a `schedule` of your own, `end_date` and the spec's start are the DAG's: of a run by hand
+    whose logical date lies outside, Airflow makes no tasks. Raises `CorrectTheSpec`.
     """
     pipeline = load(beside_caller(spec))
     if "catchup" in dag_kwargs and pipeline.schedule is not None:
@@ -89,6 +90,7 @@ def _dates(pipeline: Pipeline, end_date: datetime | None) -> dict[str, object]:
 def describe(pipeline: Pipeline) -> str:
     """What the DAG's page says: what it computes, from what, and how to run it by hand."""
     key = ", ".join(f"`{name}`" for name in pipeline.key) or "one key for everything"
+    dated = "; with the start of a batch as its logical date it takes that one" if pipeline.schedule else ""
     lines = [
         f"### {pipeline.description or pipeline.name}",
         f"Computed per {key}: {', '.join(f'`{it.name}`' for it in pipeline.aggregates)}; windows "
@@ -96,8 +98,7 @@ def describe(pipeline: Pipeline) -> str:
         f"{', '.join(f'`{it.name}`' for it in pipeline.sources)}.",
         "One run is one batch: the events that *arrived* in an interval, "
         f"{show_duration(pipeline.batch_us)} long unless you say. A run triggered without params takes "
-        "the next batch after the newest, or the newest again if it has failed; with the start of a batch as "
-        "its logical date it takes that one.",
+        f"the next batch after the newest, or the newest again if it has failed{dated}.",
         f"The spec is `{pipeline.path.name}`.",
     ]
     return "\n\n".join(lines)

@@ -18,7 +18,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import from_us
-from pipelines.orchestration import choosing, embedded
+from pipelines.orchestration import choosing, embedded, kept
 from pipelines.orchestration.batches import Chosen, batch_in, taken
 from pipelines.orchestration.connection import configured_address
 from pipelines.spec import Pipeline, load
@@ -110,8 +110,8 @@ class BatchTasks:
         if embedded.stop_server(_folder()):
             log.info("the embedded Spark has ended")
         _refuse_unopened(opened)
-        publish = choosing.beside("publish")
-        state = choosing.state_in(get_current_context()["ti"].run_id, publish)
+        publish = kept.beside("publish")
+        state = kept.state_in(get_current_context()["ti"].run_id, publish)
         self._leave(opened)
         if state == "success" and self._is_unpublished(opened):
             raise AirflowFailException(

@@ -28,15 +28,23 @@ class Unfinished(Protocol):
 
 
 def obstacle(
-    batch: Interval, pending: Unfinished | None, *, earlier: str | None, waited: timedelta
+    batch: Interval,
+    pending: Unfinished | None,
+    *,
+    earlier: str | None,
+    waited: timedelta,
+    of_another: bool = False,
 ) -> str | None:
     """What the batch has to wait for: another unfinished batch, or an earlier run of the schedule.
     `None`: nothing.
 
-    An unfinished attempt at the batch itself is none: it is taken over. Raises `WaitForTheBatch` when
-    waiting does not help.
+    An unfinished attempt at the batch itself is none: it is taken over, but while it is `of_another` run,
+    which this one has been waiting for and which may try it again. Raises `WaitForTheBatch` when waiting does
+    not help.
     """
     if pending is not None and pending.batch == batch:
+        if of_another and waited <= PATIENCE:
+            return f"it is another run's, which may try it again (its status is {pending.status})"
         return None
     if pending is None:
         return None if earlier is None else f"the earlier run {earlier} is at work"

@@ -13,7 +13,7 @@ from pipelines.cli.arguments import read_arguments
 from pipelines.cli.batches import batches_of, confirm_final, described
 from pipelines.cli.run import gone_on_with, unfinished_first
 from pipelines.errors import CorrectTheCall
-from pipelines.intervals import Interval
+from pipelines.intervals import Interval, to_us
 from pipelines.spec import state_fingerprint
 from pipelines.stages import Request
 from pipelines.store import ledger, progress, small
@@ -66,6 +66,13 @@ def test_without_bounds_nothing_is_run_that_has_not_ended(place: Place):
     assert (said.code, said.out) == (2, "")
     assert "the next batch has not ended yet" in said.err
     assert "--from 9000-01-01T00:00:00Z --to 9000-01-02T00:00:00Z" in said.err
+
+
+def test_without_bounds_a_batch_that_was_begun_before_its_end_is_gone_on_with(place: Place):
+    place.write_spec(("start: 2024-01-01", "start: 9000-01-01"))
+    begun, ends = datetime(9000, 1, 1, tzinfo=UTC), datetime(9000, 1, 2, tzinfo=UTC)
+    place.write_run(begun, ends, "failed", fingerprint="f")
+    assert batches(place) == [Interval(to_us(begun), to_us(ends))]
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
-from pipelines.intervals import LATEST_US, Interval
-from pipelines.orchestration.choosing import ended, refuse_early
+from pipelines.intervals import LATEST_US, Interval, to_us
+from pipelines.orchestration.choosing import ended, following, refuse_early
 from pipelines.orchestration.params import Wishes
 from pipelines.orchestration.waiting import PATIENCE, obstacle
 from pipelines.store.ledger_rows import LedgerRow, Status
+from tests.store.test_ledger_rows import PIPELINE
 
 MINE, OTHER = Interval(10, 20), Interval(0, 10)
 NOT_YET, TOO_LONG = PATIENCE, PATIENCE + timedelta(microseconds=1)
@@ -36,6 +37,21 @@ def test_an_attempt_at_the_same_batch_is_taken_over_even_if_an_earlier_run_waits
     status: Status,
 ) -> None:
     assert obstacle(MINE, row(MINE, status), earlier="scheduled__2013-01-01", waited=TOO_LONG) is None
+
+
+@pytest.mark.parametrize("status", ["stopped", "failed"])
+def test_a_batch_of_a_run_that_was_waited_for_is_left_to_its_next_tries(status: Status) -> None:
+    found = obstacle(OTHER, row(OTHER, status), earlier=None, waited=NOT_YET, of_another=True)
+    assert found is not None
+    assert status in found
+    assert obstacle(OTHER, row(OTHER, status), earlier=None, waited=TOO_LONG, of_another=True) is None
+
+
+def test_a_next_batch_that_was_begun_is_gone_on_with_before_its_end() -> None:
+    goes_on = Interval(0, LATEST_US)
+    assert following([row(goes_on, "failed")], PIPELINE) == goes_on
+    with pytest.raises(CorrectTheCall, match="has not ended yet"):
+        following([row(Interval(0, to_us(datetime.now(UTC))), "published")], PIPELINE)
 
 
 @pytest.mark.parametrize("status", ["running", "stopped", "failed"])

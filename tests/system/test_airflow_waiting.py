@@ -1,0 +1,71 @@
+"""Real Airflow: a run that waits for a batch of which a task fails, and is tried again. No batch is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pipelines.intervals import Interval, to_us
+from pipelines.store import small
+from pipelines.store.ledger_rows import LedgerRow, Status
+from pipelines.store.tables import RUNS, Folder
+from tests.system.services import RUN_SECONDS, Services, await_that
+from tests.system.serving import DAG_FILE, ledger, serving
+
+pytestmark = [pytest.mark.system, pytest.mark.slow]
+
+SPEC = """\
+name: visits
+source: {format: csv, schema: "seen TIMESTAMP", path: data, event_time: seen}
+schedule: {start: 2024-01-01}
+key: []
+aggregates: {visits: count}
+windows: {hourly: {tumbling: 1 hour}}
+"""
+FIRST = Interval(*[to_us(datetime(2024, 1, day, tzinfo=UTC)) for day in (1, 2)])
+OF_ANOTHER = LedgerRow(batch=FIRST, revision=0, status="running", spec_fingerprint="f")
+
+
+@pytest.fixture(scope="module")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    """Airflow with the DAG, in whose ledger somebody's batch is at work."""
+    folder = tmp_path_factory.mktemp("waiting")
+    (folder / "dags").mkdir()
+    (folder / "dags" / "visits.yml").write_text(SPEC)
+    (folder / "dags" / "visits.py").write_text(f'{DAG_FILE}windowed_dag("visits.yml", schedule=None)\n')
+    small.create(runs_in(folder), "runs", columns=RUNS)
+    stands(folder, "running")
+    with serving(folder, {"visits"}, before_scheduling=lambda _: None) as services:
+        yield services
+
+
+def test_a_run_for_the_next_batch_leaves_the_one_that_it_waits_for_to_its_next_try(airflow: Services) -> None:
+    run = airflow.trigger("visits")
+
+    def says(words: str) -> bool:
+        asked = airflow.tasks("visits", run)["choose_batch"]["state"] == "up_for_reschedule"
+        return asked and words in airflow.log("visits", run, task="choose_batch")
+
+    await_that(lambda: says("(its status is running)"), RUN_SECONDS)
+    stands(airflow.folder, "failed")
+    await_that(
+        lambda: says("it is another run's, which may try it again (its status is failed)"), RUN_SECONDS
+    )
+    stands(airflow.folder, "running")
+    airflow.ask("PATCH", f"dags/visits/dagRuns/{run}", state="failed")
+    assert airflow.outcome("visits", run) == "failed"
+    assert [(row.batch, row.status) for row in ledger(airflow, "visits")] == [(FIRST, "running")]
+
+
+def runs_in(folder: Path) -> Folder:
+    return Folder(root=str(folder / "store" / "visits"))
+
+
+def stands(folder: Path, status: Status) -> None:
+    """Let the batch stand like this in the ledger."""
+    place = runs_in(folder)
+    small.overwrite(small.open_table(place, "runs"), [replace(OF_ANOTHER, status=status).values()])
