@@ -28,9 +28,14 @@ Counts = dict[str, int]
 
 
 def write_ids(work: Work, source: Source, *, events: DataFrame) -> None:
-    """Remember the ids of the events that count, so that later batches know them."""
+    """Remember the ids of the events that count, so that later batches know them; of a source without ids
+    none that it had when the batch ran before.
+    """
     if source.event_id is not None:
         put(work, source, table="event_ids", rows=counted_ids(events, source))
+    elif small.is_there(work.tables, "event_ids") and not _stays_empty(work, source, table="event_ids"):
+        fence = work.run.fence(lane_of("event_ids", source.name))
+        small.put(work.tables, "event_ids", rows=[], where=lane(work, source), fence=fence)
 
 
 def write_late(work: Work, source: Source, *, events: DataFrame, losing: int) -> int:

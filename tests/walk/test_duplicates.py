@@ -132,6 +132,28 @@ def test_ids_are_remembered_once_also_when_a_batch_runs_again(spark: SparkSessio
 
 
 @pytest.mark.slow
+def test_a_batch_that_runs_without_ids_remembers_none(spark: SparkSession, tmp_path: Path) -> None:
+    site, spec = site_of(spark, tmp_path), tmp_path / "dags" / "sales.yml"
+    first, second = (Interval(start * SECOND, (start + 100) * SECOND) for start in (0, 100))
+    list(run_batch(site, Request(batch=first)))
+    # It runs again without them, and one of its rows arrives in the next batch after all.
+    told, file = spec.read_text(), tmp_path / "data" / "rows.parquet"
+    spec.write_text(told.replace("  event_id: {of: [shop, ticket]}\n", ""))
+    later = [
+        {**it, "arrival_time": 170 * SECOND} if it["number"] == 1024 else it
+        for it in pq.read_table(file).to_pylist()
+    ]
+    pq.write_table(pa.Table.from_pylist(later, schema=ROWS), file)
+    list(run_batch(Site(spark, site.store, load(spec)), Request(batch=first)))
+    assert DeltaTable(tmp_path / "store" / "sales" / "event_ids").to_pyarrow_table().num_rows == 0
+    spec.write_text(told)
+    list(run_batch(Site(spark, site.store, load(spec)), Request(batch=second, final=True)))
+    windows = DeltaTable(tmp_path / "store" / "sales" / "windows").to_pyarrow_table().to_pylist()
+    of_first, of_second = 1 + 2 + 8 + 16 + 128 + 64 + 32 + 256, 2048 + 8192 + 1024
+    assert {row["shop"]: row["total"] for row in windows} == {"a": of_first + of_second, "b": 4}
+
+
+@pytest.mark.slow
 def test_of_ids_that_lie_further_back_no_file_is_read(spark: SparkSession, tmp_path: Path) -> None:
     _, _, site = run(spark, tmp_path, within=", within: 100 s")
     # Whoever reads one of these fails.
