@@ -6,7 +6,7 @@ Promised: nothing is added to what an earlier attempt left, so combining again g
 whose events are all gone comes out empty.
 """
 
-from pipelines.combine.frames import TOUCHED, combine, is_coarser
+from pipelines.combine.frames import TOUCHED, combine, has_coarser, is_coarser
 from pipelines.combine.sessions import (
     Standing,
     among_kept,
@@ -25,6 +25,7 @@ __all__ = [
     "areas",
     "combine",
     "combine_sessions",
+    "has_coarser",
     "is_coarser",
     "open_after_us",
     "reach_of",

@@ -33,6 +33,11 @@ def combine(partial_frames: DataFrame, pipeline: Pipeline, *, are_whole: bool = 
     return combined.select(*pipeline.key, *FRAME, *part_columns(pipeline.aggregates), "event_count", TOUCHED)
 
 
+def has_coarser(pipeline: Pipeline) -> bool:
+    """Whether there are coarser frames beside those that events are in."""
+    return any(grid.coarser_us is not None for grid in grids_of(pipeline))
+
+
 def is_coarser() -> Column:
     """Whether a frame is a coarser one."""
     return F.col("grid").contains(COARSER)

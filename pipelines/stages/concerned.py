@@ -26,12 +26,12 @@ from pipelines.finalise import (
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
 from pipelines.spec import Cumulate, Every, Sliding
 from pipelines.stages.before import stood_before, version_before, without_cut_off
-from pipelines.stages.combining import intervals_of, within
+from pipelines.stages.combining import in_runs, within
 from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
 from pipelines.stages.reached import concern_in, reached
 from pipelines.stages.retained import of_sessions_that_are_kept
 from pipelines.stages.site import Work
-from pipelines.store.asked import are_any, days_in, first_of
+from pipelines.store.asked import are_any, first_of, stretches_in
 from pipelines.store.ledger import Run
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, text
 from pipelines.windows import cuts_freely, grace_us, grid_of, merges
@@ -183,8 +183,7 @@ def _touching(work: Work, group: Group) -> str:
 def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concerned:
     """Windows made of frames."""
     of_batch = work.tables.read("partial_frames").where(whose)
-    days = days_in(work.tables, "partial_frames", instant="frame_start", where=whose)
-    touched = intervals_of(days)
+    touched = in_runs(stretches_in(work.tables, "partial_frames", instant="frame_start", where=whose))
     shared = [it for it in concerns if isinstance(it.window.shape, Sliding | Cumulate)]
     own = [it for it in concerns if it not in shared]
     needed = merge(interval for concern in shared for interval in concern.frames(touched))

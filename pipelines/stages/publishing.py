@@ -12,7 +12,6 @@ from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US, from_us
@@ -26,21 +25,14 @@ from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store import small
 from pipelines.store.asked import as_instant, day_of
+from pipelines.store.copies import Stored, copy, may_copy
 from pipelines.store.fence import Fence
-from pipelines.store.files import bytes_on
 from pipelines.store.ledger import close_run, forget, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.progress import CHANGED, MOVED, ever_noted, finished_stages, noted
 from pipelines.store.sql import NONE, is_batch, on_days_of, text
-from pipelines.store.writes import FEW_DAYS, Place, append, days_of, merge
+from pipelines.store.writes import Place, append, days_of, merge
 from pipelines.windows import closes_us
-
-MOST_BYTES, MOST_BYTES_OF_MANY_DAYS = 100_000_000, 10_000_000
-"""Of panes on disk, fifteen million and one: so many windows this process writes in a sixth of Spark's time,
-with a bit more than a gigabyte of memory.
-"""
-
-NESTED = (ArrayType, MapType, StructType, BinaryType)
 
 Counts = dict[str, int]
 
@@ -95,15 +87,11 @@ def _bring_up(work: Work, panes: DataFrame, *, firsts: Firsts) -> int:
 
 
 def _append(work: Work, panes: DataFrame, *, days: int, fence: Fence) -> None:
-    size = bytes_on(work.tables, "panes", days=[from_us(work.batch.start_us).date()])
-    is_small = size <= (MOST_BYTES if days <= FEW_DAYS else MOST_BYTES_OF_MANY_DAYS)
+    rows = Stored("panes", day=from_us(work.batch.start_us).date(), where=of_run(work))
     tells_all = all(window.panes.mode != "discarding" for window in work.pipeline.windows)
-    # Lists and maps may be small on disk and thousands of times that in memory.
-    is_plain = not any(isinstance(field.dataType, NESTED) for field in panes.schema)
-    if tells_all and is_small and is_plain:
+    if tells_all and may_copy(work.tables, rows, days=days):
         columns = {"closes_at": _closes_at_sql(work.pipeline), "day": day_of("window_start")}
-        rows = small.Stored("panes", where=of_run(work))
-        small.copy(work.tables, "windows", rows=rows, columns=columns, fence=fence)
+        copy(work.tables, "windows", rows=rows, columns=columns, fence=fence)
     else:
         closing = panes.withColumn("closes_at", _closes_at(work.pipeline))
         append(work.tables, "windows", rows=closing, fence=fence, days=days)

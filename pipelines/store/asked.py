@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from pipelines.intervals import EARLIEST_US
+from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.store.reader import ask
 from pipelines.store.tables import Folder
 
@@ -33,6 +33,23 @@ def days_in(store: Folder, table: str, *, instant: str, where: str) -> list[date
     return sorted(found["day"].to_pylist())
 
 
+def stretches_in(store: Folder, table: str, *, instant: str, where: str) -> dict[date, Interval]:
+    """The same days, each with the stretch from the first to the last of the instants on it."""
+    at_us = _at_us(instant)
+    sql = (
+        f"SELECT {day_of(instant)} AS day, min({at_us}) AS first, max({at_us}) AS last "
+        f"FROM {table} WHERE {where} GROUP BY 1 ORDER BY 1"
+    )
+    found = ask(store.root, (table,), sql=sql).to_pylist()
+    return {row["day"]: Interval(row["first"], row["last"] + 1) for row in found}
+
+
+def rows_in(store: Folder, table: str, *, where: str) -> int:
+    """How many rows there are of which a predicate is true."""
+    found = ask(store.root, (table,), sql=f"SELECT count(*) AS rows FROM {table} WHERE {where}")
+    return int(found["rows"][0].as_py())
+
+
 def counts_in(store: Folder, table: str, *, column: str, where: str) -> dict[str, int]:
     """How many rows there are of each value of a column where a predicate is true."""
     sql = f"SELECT {column} AS value, count(*) AS rows FROM {table} WHERE {where} GROUP BY {column}"
@@ -54,9 +71,12 @@ def day_of(instant: str) -> str:
     """The day that a column of instants falls on, as SQL: without an instant, or before the first that can be
     written, the first there is.
     """
-    at_us = f"greatest(coalesce(CAST({instant} AS BIGINT), {EARLIEST_US}), {EARLIEST_US})"
     # Division rounds towards zero.
-    return f"arrow_cast(CAST(({at_us} - {EARLIEST_US}) / {DAY_US} + {FIRST_DAY} AS INT), 'Date32')"
+    return f"arrow_cast(CAST(({_at_us(instant)} - {EARLIEST_US}) / {DAY_US} + {FIRST_DAY} AS INT), 'Date32')"
+
+
+def _at_us(instant: str) -> str:
+    return f"greatest(coalesce(CAST({instant} AS BIGINT), {EARLIEST_US}), {EARLIEST_US})"
 
 
 def as_instant(at_us: str) -> str:

@@ -1,5 +1,4 @@
-"""The small tables, written and read by delta-rs: milliseconds a commit, where Spark takes a second; and rows
-that are copied from one table into another as they are.
+"""The small tables, written and read by delta-rs: milliseconds a commit, where Spark takes a second.
 
 What runs, who writes, how far substreams have come and what checks found are few rows in this process. A
 commit here is made against the version that was read, so that whoever comes second reads again and
@@ -10,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, write_deltalake
@@ -20,7 +19,7 @@ from pyspark.sql.types import DateType
 from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import from_us
 from pipelines.store.fence import Fence
-from pipelines.store.reader import in_microseconds, quoted, stream
+from pipelines.store.reader import in_microseconds
 from pipelines.store.tables import PARTITIONED_BY, Columns, Folder, properties, schema_of
 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
@@ -212,34 +211,6 @@ def take_away(store: Folder, table: str, *, where: str, fence: Fence, still_mine
         still_mine()
         none = to_arrow(opened, [])
         write_deltalake(opened, none, mode="overwrite", predicate=where, commit_properties=marked(fence))
-
-    retried(commit, table)
-
-
-class Stored(NamedTuple):
-    """The rows of a table of which a predicate is true."""
-
-    table: str
-    where: str
-
-
-def copy(store: Folder, table: str, *, rows: Stored, columns: Mapping[str, str], fence: Fence) -> None:
-    """Add rows of another table, unless this attempt or a later one has.
-
-    `columns` are those that the other table does not have, each as SQL over a row of it. Some ten thousands
-    of rows are in this process's memory at once, and of plain values up to fourteen times the bytes of
-    their files.
-    """
-    names = [field.name for field in open_table(store, table).schema().fields]
-    listed = ", ".join(f"{columns.get(name, quoted(name))} AS {quoted(name)}" for name in names)
-
-    def commit() -> None:
-        opened = open_table(store, table)
-        written = opened.transaction_version(fence.lane)
-        if written is None or written < fence.attempt:
-            sql = f"SELECT {listed} FROM {rows.table} WHERE {rows.where}"
-            found = stream(store.root, (rows.table,), sql=sql)
-            write_deltalake(opened, found, mode="append", commit_properties=marked(fence))
 
     retried(commit, table)
 

@@ -30,8 +30,10 @@ from pyspark.sql import functions as F
 from pipelines.errors import RunAgain
 from pipelines.intervals import EARLIEST_US
 from pipelines.store import small
+from pipelines.store.copies import FEW_DAYS
 from pipelines.store.fence import Fence
 from pipelines.store.files import rows_on
+from pipelines.store.sql import ALL
 from pipelines.store.tables import DAY_OF, PARTITIONED_BY, Store, quote
 
 CONFLICTS = (
@@ -46,8 +48,6 @@ CONFLICTS = (
 TRIES = 8
 PAUSE_SECONDS = 0.2
 AS_READ = ("late_events", "event_ids")
-FEW_DAYS = 8
-"""Each task writes a file for each day: of few, that costs less than to bring those of a day together."""
 TXN = "spark.databricks.delta.write"
 
 Returned = TypeVar("Returned")
@@ -56,6 +56,7 @@ Returned = TypeVar("Returned")
 def append(store: Store, table: str, *, rows: DataFrame, fence: Fence, days: int = 1) -> None:
     """Add rows of so many days, unless this attempt or a later one has."""
     added = conform(store, table, rows=rows)
+    # Each task writes a file for each day: of few, that costs less than to bring those of a day together.
     writer = (
         (added if days <= FEW_DAYS else added.hint("rebalance", F.col("day")))
         .write.format("delta")
@@ -74,10 +75,13 @@ def replace(store: Store, table: str, *, rows: DataFrame, where: str, fence: Fen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Which rows new ones replace: those with the same `on` (nulls are equal), on `days` and no others."""
+    """Which rows new ones replace: those with the same `on` (nulls are equal), on `days` and no others. Of
+    all of them `near` is true, a predicate on the columns of `old`, so that other files are not read.
+    """
 
     on: Sequence[str]
     days: Sequence[date]
+    near: str = ALL
 
 
 def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fence) -> int:
@@ -99,7 +103,7 @@ def merge(store: Store, table: str, *, rows: DataFrame, place: Place, fence: Fen
     with viewed(conform(store, table, rows=rows)) as view, fenced(store, fence):
         statement = (
             f"MERGE INTO delta.{quote(store.path(table))} AS old USING {view} AS new "
-            f"ON old.day IN ({listed}) AND old.day = new.day AND {same} "
+            f"ON old.day IN ({listed}) AND old.day = new.day AND ({place.near}) AND {same} "
             "WHEN MATCHED AND new.event_count = 0 THEN DELETE "
             "WHEN MATCHED THEN UPDATE SET * "
             "WHEN NOT MATCHED AND new.event_count > 0 THEN INSERT *"

@@ -9,12 +9,22 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql.types import ArrayType, DecimalType, DoubleType, MapType
 
-from pipelines.intervals import EARLIEST_US, LATEST_US
-from pipelines.store import small
-from pipelines.store.asked import are_any, as_instant, counts_in, day_of, days_in, first_of
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
+from pipelines.store import copies, small
+from pipelines.store.asked import (
+    are_any,
+    as_instant,
+    counts_in,
+    day_of,
+    days_in,
+    first_of,
+    rows_in,
+    stretches_in,
+)
+from pipelines.store.copies import Stored, copy, may_copy
 from pipelines.store.fence import Fence
 from pipelines.store.files import bytes_on, rows_on
-from pipelines.store.tables import BOUNDS, INSTANT, INT, LONG, TEXT, Columns, Folder
+from pipelines.store.tables import BATCH, BOUNDS, INSTANT, INT, LONG, TEXT, Columns, Folder
 
 DAY_US = 86_400_000_000
 NAMED: Columns = {'a "b" `C`': TEXT, **BOUNDS}
@@ -26,6 +36,8 @@ RESULTS: Columns = {
 }
 PANES: Columns = {**NAMED, **RESULTS, "event_count": LONG, "batch_start": INSTANT, "revision": INT}
 WINDOWS: Columns = {**NAMED, **RESULTS, "event_count": LONG, "closes_at": INSTANT, "revision": INT}
+SESSIONS: Columns = {"user": TEXT, **BOUNDS, "total": LONG, "event_count": LONG}
+PARTIAL: Columns = {**SESSIONS, "source": TEXT, **BATCH}
 STARTS = {
     "first": (EARLIEST_US, date(1, 1, 1)),
     "before the first": (EARLIEST_US - 5 * DAY_US, date(1, 1, 1)),
@@ -62,6 +74,18 @@ def folder(tmp_path: Path) -> Folder:
     return made
 
 
+@pytest.fixture
+def partial(tmp_path: Path) -> Folder:
+    """Two partial sessions of one batch, one of them at the end of the day."""
+    made = Folder(root=str(tmp_path / "partial"))
+    small.create(made, "partial_sessions", columns=PARTIAL)
+    small.create(made, "sessions", columns=SESSIONS)
+    of_batch = {"batch_start": 7, "batch_end": 8, "event_count": 1, "source": "it", "window": "visits"}
+    rows = [{**of_batch, "total": at, "window_start": at, "window_end": at + 9} for at in (0, DAY_US - 1)]
+    small.append(small.open_table(made, "partial_sessions"), rows)
+    return made
+
+
 @pytest.mark.parametrize("name", STARTS)
 def test_an_instant_falls_on_the_day_that_spark_would_say(folder: Folder, name: str) -> None:
     start_us, day = STARTS[name]
@@ -70,11 +94,26 @@ def test_an_instant_falls_on_the_day_that_spark_would_say(folder: Folder, name: 
     assert first_of(folder, "panes", instant="window_start", where=where) == start_us
 
 
+def test_a_day_is_told_with_the_stretch_of_its_instants(folder: Folder, partial: Folder) -> None:
+    found = stretches_in(folder, "panes", instant="window_start", where="true")
+    assert found == {
+        date(1, 1, 1): Interval(EARLIEST_US, EARLIEST_US + 1),
+        date(1969, 12, 31): Interval(-1, 0),
+        date(1970, 1, 1): Interval(0, DAY_US),
+        date(9999, 12, 31): Interval(LATEST_US, LATEST_US + 1),
+    }
+    assert stretches_in(partial, "partial_sessions", instant="window_start", where="total = 0") == {
+        date(1970, 1, 1): Interval(0, 1)
+    }
+
+
 def test_what_is_not_there_has_no_days_and_no_first(folder: Folder) -> None:
     assert not are_any(folder, "panes", where="revision = 1")
     assert days_in(folder, "panes", instant="window_start", where="revision = 1") == []
     assert first_of(folder, "panes", instant="window_start", where="revision = 1") is None
     assert counts_in(folder, "panes", column="revision", where="revision = 1") == {}
+    assert stretches_in(folder, "panes", instant="window_start", where="revision = 1") == {}
+    assert rows_in(folder, "panes", where="revision = 1") == 0
 
 
 def test_what_is_there_is_counted(folder: Folder) -> None:
@@ -90,8 +129,8 @@ def test_what_is_there_is_counted(folder: Folder) -> None:
 def copied(folder: Folder, attempt: int) -> None:
     at_us = f"least(coalesce(CAST(window_end AS BIGINT), {LATEST_US}) + 5, {LATEST_US})"
     columns = {"closes_at": as_instant(at_us), "day": day_of("window_start")}
-    rows = small.Stored("panes", where="revision = 0")
-    small.copy(folder, "windows", rows=rows, columns=columns, fence=Fence("windows", attempt))
+    rows = Stored("panes", day=date(1970, 1, 1), where="revision = 0")
+    copy(folder, "windows", rows=rows, columns=columns, fence=Fence("windows", attempt))
 
 
 def test_rows_are_copied_whole_each_to_its_day(folder: Folder) -> None:
@@ -115,3 +154,18 @@ def test_an_attempt_copies_once_and_none_that_was_taken_over(folder: Folder) -> 
     copied(folder, 2)
     copied(folder, 1)
     assert DeltaTable(folder.path("windows")).version() == version
+
+
+def test_lists_maps_and_many_bytes_are_left_to_spark(
+    folder: Folder, partial: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    day = date(1970, 1, 1)
+    sessions = Stored("partial_sessions", day=day, where="true")
+    assert not may_copy(folder, Stored("panes", day=day, where="true"), days=1)
+    assert may_copy(partial, sessions, days=1)
+    monkeypatch.setattr(copies, "MOST_BYTES_OF_MANY_DAYS", 1)
+    assert may_copy(partial, sessions, days=8)
+    assert not may_copy(partial, sessions, days=9)
+    monkeypatch.setattr(copies, "MOST_BYTES", 1)
+    assert not may_copy(partial, sessions, days=1)
+    assert may_copy(partial, sessions._replace(day=date(1970, 1, 2)), days=1)
