@@ -101,7 +101,7 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
     of_near = partials.where(near).withColumn(TOUCHED, F.expr(whose))
     are_whole = are_alone(work, "frames", near=near, whose=whose)
     frames = combine(of_near, work.pipeline, are_whole=are_whole)
-    if are_whole and not is_checked and not makes_more:
+    if are_whole and not (is_checked or makes_more or makes_coarser):
         return add(work, "frames", rows=frames, whose=whose, days=days)
     if makes_coarser:
         say_none(work)
