@@ -78,7 +78,7 @@ def has_to_wait(
     context = get_current_context()
     changed = ledger_changed(store_of(pipeline, store), pipeline.name)
     since = context["ti"].get_first_reschedule_date(context)
-    of_another = kept(AWAITED) == batch
+    of_another = kept(AWAITED) == batch != kept(CHOSEN)
     found = obstacle(batch, pending, earlier=earlier, waited=waited(since, changed), of_another=of_another)
     if found is None:
         return False

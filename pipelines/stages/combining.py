@@ -82,7 +82,6 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
     """Combine anew the frames of the partial ones that a predicate tells; returns how many were written."""
     # Of places that the batch does not touch any more an earlier attempt may have left frames.
     put_back(work, "frames")
-    partials = work.tables.read("partial_frames")
     # Coarser frames of another length are made of all that there are.
     makes_coarser = are_new(work)
     asked = ALL if makes_coarser else whose
@@ -95,13 +94,14 @@ def combine_touched_frames(work: Work, *, whose: str) -> int:
         if stand_already:
             small.say_written(work.tables, "frames", fence=work.run.fence("frames"))
         return 0
-    days, makes_more = [*stretches], has_coarser(work.pipeline)
-    together = merge_intervals(map(_whole, days)) if makes_more else in_runs(stretches)
+    # Where the first frame that is touched begins, a coarser one need not.
+    are_two_lengths = makes_coarser or has_coarser(work.pipeline)
+    days, together = [*stretches], in_runs(stretches, whole_days=are_two_lengths)
     near = within(together, "frame_start")
-    of_near = partials.where(near).withColumn(TOUCHED, F.expr(whose))
+    of_near = work.tables.read("partial_frames").where(near).withColumn(TOUCHED, F.expr(whose))
     are_whole = are_alone(work, "frames", near=near, whose=whose)
     frames = combine(of_near, work.pipeline, are_whole=are_whole)
-    if are_whole and not (is_checked or makes_more or makes_coarser):
+    if are_whole and not (is_checked or are_two_lengths):
         return add(work, "frames", rows=frames, whose=whose, days=days)
     if makes_coarser:
         say_none(work)
@@ -157,12 +157,13 @@ def accumulated(work: Work) -> Counts:
     return {name: sum(counts.get(name, 0) for counts in done.values()) for name in names}
 
 
-def in_runs(stretches: Mapping[date, Interval]) -> list[Interval]:
-    """Stretches of days as few intervals of event time: one for days that follow each other."""
+def in_runs(stretches: Mapping[date, Interval], *, whole_days: bool = False) -> list[Interval]:
+    """Stretches of days, or those days, as few intervals of event time: one for days in a row."""
     numbers = {day.toordinal() for day in stretches}
     runs = []
-    for day, stretch in stretches.items():
+    for day, of_day in stretches.items():
         whole = _whole(day)
+        stretch = whole if whole_days else of_day
         start_us = whole.start_us if day.toordinal() - 1 in numbers else stretch.start_us
         end_us = whole.end_us if day.toordinal() + 1 in numbers else stretch.end_us
         runs.append(Interval(start_us, end_us))

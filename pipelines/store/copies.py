@@ -57,9 +57,10 @@ def copy(store: Folder, table: str, *, rows: Stored, columns: Mapping[str, str],
         if written is None or written < fence.attempt:
             sql = f"SELECT {listed} FROM {rows.table} WHERE {rows.where}"
             found = stream(store.root, (rows.table,), sql=sql)
-            groups = WriterProperties(max_row_group_size=ROWS_OF_GROUP)
+            written_as = WriterProperties(max_row_group_size=ROWS_OF_GROUP, compression="SNAPPY")
+            marked = small.marked(fence)
             write_deltalake(
-                opened, found, mode="append", writer_properties=groups, commit_properties=small.marked(fence)
+                opened, found, mode="append", writer_properties=written_as, commit_properties=marked
             )
 
     small.retried(commit, table)

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, floor_to
 from pipelines.stages.combining import DAY_US, in_runs
 
 
@@ -30,6 +30,8 @@ def test_days_that_follow_each_other_are_one_from_the_first_to_the_last_instant(
         for day, (first, last) in stretches.items()
     }
     assert in_runs(told) == [Interval(*it) for it in found]
+    whole = [Interval(floor_to(first, DAY_US), -floor_to(-last, DAY_US)) for first, last in found]
+    assert in_runs(told, whole_days=True) == whole
 
 
 def test_the_first_and_the_last_day_have_no_neighbours() -> None:

@@ -148,6 +148,11 @@ def test_rows_are_copied_whole_each_to_its_day(folder: Folder) -> None:
     )
 
 
+def test_copies_are_as_small_as_what_spark_writes(folder: Folder) -> None:
+    copied(folder, 1)
+    assert all(path.endswith(".snappy.parquet") for path in DeltaTable(folder.path("windows")).file_uris())
+
+
 def test_an_attempt_copies_once_and_none_that_was_taken_over(folder: Folder) -> None:
     copied(folder, 2)
     version = DeltaTable(folder.path("windows")).version()
