@@ -148,7 +148,8 @@ class Rooms:
         news = None
         if publication.counted:
             news = frame_news(partials, last, pipeline=self.pipeline, concerns=[concern])
-        return panes(states, last, news=news, pipeline=self.pipeline, publication=publication)
+        told, _ = self._publish(states, last, news=news, publication=publication)
+        return told
 
     def _of_sessions(self, mine: DataFrame, concern: Concern, publication: Publication) -> DataFrame:
         windows, key, partials = (
@@ -156,7 +157,7 @@ class Rooms:
             self.pipeline.key,
             self.partials.all(like=mine),
         )
-        stand = standing(self._standing(like=mine), windows, watermark_us=self.before_us)
+        stand = standing(self._standing(like=mine), windows, watermark_us=self.before_us, gone=None)
         around = areas(mine, stand, windows=windows, key=key, in_turn=True)
         built = combine_sessions(partials, stand, windows=windows, areas=around, pipeline=self.pipeline)
         self.sessions.put(built, self.place)
@@ -167,6 +168,17 @@ class Rooms:
         if publication.counted:
             bounds = {name: F.timestamp_micros(f"{name}_us") for name in ("window_start", "window_end")}
             news = session_news(partials, last, sessions=states.withColumns(bounds), pipeline=self.pipeline)
+        told, last = self._publish(states, last, news=news, publication=publication)
+        present = Present(sessions=sessions, partials=partials)
+        gone = retracted_sessions(
+            told, last, present=present, pipeline=self.pipeline, publication=publication
+        )
+        return told.unionByName(gone)
+
+    def _publish(
+        self, states: DataFrame, last: DataFrame, *, news: DataFrame | None, publication: Publication
+    ) -> tuple[DataFrame, DataFrame]:
+        """The panes, and what was last published with the values of whole windows."""
         if self.windows.rows is not None:
             # Panes of a window that is discarding carry its news alone; a retract takes back the whole.
             last = with_values(last, self.windows.all(like=last), pipeline=self.pipeline)
@@ -175,11 +187,7 @@ class Rooms:
         self.windows.put(
             finished(states, self.pipeline).join(inserts, on=list(self.place), how="left_semi"), self.place
         )
-        present = Present(sessions=sessions, partials=partials)
-        gone = retracted_sessions(
-            told, last, present=present, pipeline=self.pipeline, publication=publication
-        )
-        return told.unionByName(gone)
+        return told, last
 
     def _standing(self, *, like: DataFrame) -> DataFrame:
         others = ("batch_start", "batch_end", CAME)
