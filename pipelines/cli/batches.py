@@ -15,7 +15,7 @@ from pipelines.cli.written import bounds, instant
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, cut, to_us
 from pipelines.spec import Pipeline, parse_duration, parse_instant, state_fingerprint
-from pipelines.store.ledger_rows import LedgerRow, next_batch, overlapping, unfinished
+from pipelines.store.ledger_rows import LedgerRow, is_begun, next_batch, overlapping, unfinished
 from pipelines.store.opening import opening_of
 from pipelines.store.reader import read_ledger
 
@@ -170,10 +170,8 @@ def _is_anybody_there() -> bool:
 
 def _next_that_has_ended(pipeline: Pipeline, store: str) -> Interval:
     rows = read_ledger(store, pipeline.name)
-    batch, pending = next_batch(rows, pipeline), unfinished(rows)
-    # One that was named before it ended, and is unfinished, is gone on with.
-    is_begun = pending is not None and pending.batch == batch
-    if batch.end_us > to_us(datetime.now(UTC)) and not is_begun:
+    batch = next_batch(rows, pipeline)
+    if batch.end_us > to_us(datetime.now(UTC)) and not is_begun(rows, batch):
         # If it could not run anyway, that is to be told.
         opening_of(rows, batch, fingerprint=state_fingerprint(pipeline), replace=False)
         raise CorrectTheCall(

@@ -17,18 +17,12 @@ from airflow.sdk.log import mask_secret
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, from_us
-from pipelines.orchestration.batches import (
-    BY_INTERVAL,
-    batch_of,
-    data_interval,
-    hand_on,
-    is_beside,
-)
+from pipelines.orchestration.batches import BY_INTERVAL, batch_of, data_interval, hand_on, is_beside
 from pipelines.orchestration.kept import AWAITED, CHOSEN, beside, chosen_before, keep, kept, state_in
 from pipelines.orchestration.params import Wishes, read_wishes
 from pipelines.orchestration.waiting import obstacle
 from pipelines.spec import Pipeline, load, secrets_in, store_at
-from pipelines.store.ledger_rows import LedgerRow, newest, next_batch, unfinished
+from pipelines.store.ledger_rows import LedgerRow, is_begun, newest, next_batch, unfinished
 
 log = logging.getLogger(__name__)
 
@@ -124,8 +118,8 @@ def following(rows: Sequence[LedgerRow], pipeline: Pipeline) -> Interval:
     """The next batch by the ledger. Raises `CorrectTheCall` where it goes on, unless it was begun all the
     same.
     """
-    batch, pending = next_batch(rows, pipeline), unfinished(rows)
-    return batch if pending is not None and pending.batch == batch else ended(batch)
+    batch = next_batch(rows, pipeline)
+    return batch if is_begun(rows, batch) else ended(batch)
 
 
 def ended(batch: Interval) -> Interval:

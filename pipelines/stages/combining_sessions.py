@@ -8,15 +8,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.accumulate import PROTO, at_places, changed_places
 from pipelines.aggregates import part_columns
-from pipelines.combine import (
-    Standing,
-    areas,
-    combine_sessions,
-    open_after_us,
-    reach_of,
-    reopened,
-    standing,
-)
+from pipelines.combine import Standing, areas, combine_sessions, open_after_us, reach_of, reopened, standing
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Window
 from pipelines.stages.alone import add, are_alone

@@ -119,6 +119,12 @@ def newest(rows: Iterable[LedgerRow]) -> LedgerRow | None:
     return max(standing(rows), key=lambda row: row.batch.end_us, default=None)
 
 
+def is_begun(rows: Iterable[LedgerRow], batch: Interval) -> bool:
+    """Whether a batch is the unfinished one: it is gone on with, also before its end."""
+    pending = unfinished(rows)
+    return pending is not None and pending.batch == batch
+
+
 def next_batch(rows: Iterable[LedgerRow], pipeline: Pipeline) -> Interval:
     """The batch to run when none is named.
 
