@@ -12,11 +12,19 @@ from pipelines.cli.steps import STAGES
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
-from pipelines.stages import Site, run_stage
+from pipelines.stages import Request, Site, run_stage
 from pipelines.stages.site import folder_of
 from pipelines.store import attempts
 from pipelines.store.ledger_rows import unfinished
 from pipelines.store.reader import read_ledger
+
+LAST_TO_HEAR = {
+    "--replace": ("replace", "accumulate"),
+    "--ignore-lateness": ("ignore_lateness", "accumulate"),
+    "--watermark": ("watermark_us", "combine"),
+    "--final": ("final", "combine"),
+}
+"""The last stage that does something with a flag: those after it take what that one has left."""
 
 
 def stage(arguments: Arguments) -> None:
@@ -38,6 +46,8 @@ def stage(arguments: Arguments) -> None:
     (request,) = requests_of(arguments, [batch])
     if arguments.stage != STAGES[0] or _has_begun(pipeline, store, batch=batch, beside=arguments.source):
         # What was said to the stages before, or to another source, holds for the whole batch.
+        said = gone_on_with(pipeline, store, request=Request(batch=batch))
+        _refuse_unheard(arguments.stage, request, said=said)
         request = gone_on_with(pipeline, store, request=request)
     if arguments.final:
         confirm_final(pipeline, [batch], yes=arguments.yes)
@@ -52,6 +62,18 @@ def stage(arguments: Arguments) -> None:
             tell_warnings(report)
     except KeyboardInterrupt as error:
         raise interrupted(arguments, request) from error
+
+
+def _refuse_unheard(stage: str, request: Request, *, said: Request) -> None:
+    """Raise `CorrectTheCall` for a flag that comes after the last stage to hear it and is news."""
+    for flag, (name, last) in LAST_TO_HEAR.items():
+        asked = getattr(request, name)
+        is_news = asked not in (None, False, getattr(said, name))
+        if is_news and STAGES.index(stage) > STAGES.index(last):
+            raise CorrectTheCall(
+                f"{flag}: the stage {stage} does nothing with it; say it to the stage {last}, and run those "
+                "after it again, or `sash run` for all of them"
+            )
 
 
 def _has_begun(pipeline: Pipeline, store: str, *, batch: Interval, beside: str | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -16,6 +17,7 @@ Problem = tuple[int, str]
 Named = tuple[str, int]
 """A name and its line."""
 ALLOWED = "allowed is a name without blanks and .,;{}()=`, and without _ at its beginning"
+PLAIN = re.compile(r"\w[\w-]*")
 MOST_STEPS = 10_000
 TINY, NEAR = 1 / 200, 5
 """A frame below this part of the longest window is tiny, if every size and step is so many times longer: 7 s
@@ -46,7 +48,10 @@ def name_problems(document: Fields) -> Iterator[Problem]:
     yield from _column_names(aggregates, "aggregates")
     yield from _twice(keys, aggregates)
     yield from _part_names(keys, aggregates)
-    yield from _window_names(_entries(document.items.get("windows")))
+    yield from _plain_names(_entries(document.items.get("sources")), "sources")
+    windows = _entries(document.items.get("windows"))
+    yield from _plain_names(windows, "windows")
+    yield from _names_of_grids(windows)
     for section, selected in _selects(document):
         yield from _selected_names(selected, section)
 
@@ -114,19 +119,28 @@ def _part_names(keys: list[Named], aggregates: list[Named]) -> Iterator[Problem]
                 )
 
 
-def _window_names(windows: list[Named]) -> Iterator[Problem]:
+def _plain_names(named: list[Named], section: str) -> Iterator[Problem]:
+    """Names that are values in tables, ids in Airflow and words on a command line."""
     first: dict[str, str] = {}
-    for name, line in windows:
+    for name, line in named:
         known = first.setdefault(name.lower(), name)
         if known != name:
             yield (
                 line,
-                f"windows: found `{known}` and `{name}`; allowed are names that differ in more than case",
+                f"{section}: found `{known}` and `{name}`; allowed are names that differ in more than case",
             )
+        if not PLAIN.fullmatch(name):
+            yield (
+                line,
+                f"{section}: found the name `{name}`; allowed are letters, digits, _ and -, which cannot be "
+                "first",
+            )
+
+
+def _names_of_grids(windows: list[Named]) -> Iterator[Problem]:
+    for name, line in windows:
         if name.lower() in GRIDS:
             yield line, f"windows: `{name}` is what frames shared by windows are called; choose another"
-        if not name.isidentifier():
-            yield line, f"windows: found the name `{name}`; allowed are letters, digits and _"
 
 
 def _selected_names(selected: list[Named], section: str) -> Iterator[Problem]:

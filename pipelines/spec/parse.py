@@ -100,8 +100,8 @@ def _schedule(document: Fields) -> Schedule | None:
 def _retention(document: Fields) -> Retention:
     section = document.within("retention")
     retention = Retention(
-        frames_us=section.duration("frames", positive=True, calendar=True),
-        late_events_us=section.duration("late_events", positive=True, calendar=True),
+        frames_us=section.duration("frames", calendar=True),
+        late_events_us=section.duration("late_events", calendar=True),
     )
     section.close()
     return retention

@@ -14,7 +14,6 @@ from pipelines.spec.yaml import Located, as_key
 TEXT_FORMATS = ("csv", "json")
 OF_FILES = ("avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml")
 WITHOUT_PATH = ("kafka", "jdbc")
-NAME = "a name of lower-case letters, digits and _, without a digit at its beginning"
 NAMED = "allowed is a mapping of names to sources"
 
 
@@ -46,8 +45,6 @@ def read_sources(document: Fields, times: SourceTimes, *, problems: Problems) ->
         document.refuse(common, f"found {kind_of(common)}; allowed is a mapping", name="source")
     found: list[Source] = []
     for name, located in named.items():
-        if not name.isidentifier() or name.lower() != name:
-            document.refuse(located, f"found the name `{name}`; allowed is {NAME}", name="sources")
         own = located.value if isinstance(located.value, Mapping) else {}
         if located.value is not None and not isinstance(located.value, Mapping):
             found_here = f"found {kind_of(located)}; allowed is a mapping"

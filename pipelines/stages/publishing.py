@@ -21,6 +21,7 @@ from pipelines.stages.before import keeps_others, put_back
 from pipelines.stages.combining import FATES, accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
+from pipelines.stages.lines import many
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store import small
@@ -58,8 +59,20 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
         take_back(work)
         forget(work.tables, work.run)
     else:
+        _warn_of_more_late(work, whole["late"])
         close_run(work.tables, work.run, row=row)
     return whole
+
+
+def _warn_of_more_late(work: Work, late: int) -> None:
+    """Say where more events are late than when the batch last ran, as after a replay of late ones."""
+    before = work.run.opening.before
+    then = 0 if before is None else before.late or 0
+    if before is not None and late > then:
+        work.warned.append(
+            f"{many(late, 'late event')} in batch {work.batch}, and {then:,} when it last ran: it is judged "
+            "by its watermark, whatever was ignored then. `sash replay SPEC late` takes them in"
+        )
 
 
 def _bring_up(work: Work, panes: DataFrame, *, firsts: Firsts) -> int:

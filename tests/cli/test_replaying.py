@@ -50,6 +50,8 @@ def test_a_replay_that_was_cut_off_goes_on_when_it_is_said_again(
     assert said.out.startswith("batch [2024-01-02 00:00, 2024-01-03 00:00) is unfinished, and comes first\n")
     rows = standing(read_ledger(place.store, "rides"))
     assert [(it.status, it.revision, it.late) for it in rows][1] == ("published", 1, 0 if is_late else 1)
+    again = place.sash("run", *SECOND)
+    assert (again.code, "1 late event in batch" in again.err) == (0, is_late)
 
 
 @pytest.mark.slow

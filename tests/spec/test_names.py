@@ -1,4 +1,4 @@
-"""Names of pipelines and sources become folders, and are refused where they could be more than that."""
+"""Names that become folders, ids and words of a command are refused where they could be more than that."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.spec.conftest import Refused
+from tests.spec.conftest import Read, Refused
 
 SOURCE = "source: {format: parquet, path: data/rides, event_time: at}"
 
@@ -15,12 +15,22 @@ SOURCE = "source: {format: parquet, path: data/rides, event_time: at}"
     "name",
     [
         *("../rides", "..", ".", "a/b", "/tmp/rides", "s3://there/rides", "~", "rides\\..\\x", "rides "),
-        *("rides;drop", "rides'--", "`rides`", "${HOME}", "%2e%2e", "rides\n", "Rides", "1st"),
+        *("rides;drop", "rides'--", "`rides`", "${HOME}", "%2e%2e", "rides\n", "--rides"),
     ],
 )
-def test_a_name_that_becomes_a_folder_is_made_of_letters(name: str, refused: Refused) -> None:
+def test_a_name_is_made_of_letters(name: str, refused: Refused) -> None:
     written = json.dumps(name)
     (pipeline,) = refused(("name: rides", f"name: {written}"))
     assert pipeline.startswith("line 1: ") and "allowed is [a-z][a-z0-9_]*" in pipeline
     (source,) = refused((SOURCE, f"{SOURCE}\nsources: {{{written}: {{path: data}}}}"))
-    assert source.startswith("line 3: ") and "allowed is a name of lower-case letters" in source
+    assert source.startswith("line 3: sources: ") and "allowed are letters, digits, _ and -" in source
+    (window,) = refused(("hourly:", f"{written}:"))
+    assert window.startswith("line 7: windows: ") and "allowed are letters, digits, _ and -" in window
+
+
+@pytest.mark.parametrize("name", ["Rides", "1st", "per-day"])
+def test_a_folder_is_named_in_lower_case(name: str, refused: Refused, read: Read) -> None:
+    (problem,) = refused(("name: rides", f"name: {name}"))
+    assert problem.startswith("line 1: ") and "allowed is [a-z][a-z0-9_]*" in problem
+    pipeline = read((SOURCE, f"{SOURCE}\nsources: {{{name}: {{path: data}}}}"), ("hourly:", f"{name}:"))
+    assert [pipeline.sources[0].name, pipeline.windows[0].name] == [name, name]

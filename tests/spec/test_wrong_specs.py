@@ -119,7 +119,7 @@ SOURCES: list[tuple[str, str, str, str]] = [
     (SOURCE, SOURCE + "\nsources: {a: [1]}", "line 3: ", "sources.a: found a list; allowed is a mapping"),
     ("at}", "at, options: {a: }}", "line 2: ", "source.options.a: found nothing; allowed is a text"),
     ("at}", "at, options: {a: {b: c}}}", "line 2: ", "source.options.a: found a mapping; allowed is a text"),
-    (SOURCE, SOURCE + "\nsources: {EWR: {path: x}}", "line 3: ", "found the name `EWR`"),
+    (SOURCE, SOURCE + "\nsources: {ewr: {}, EWR: {}}", "line 3: ", "found `ewr` and `EWR`; allowed are"),
     (SOURCE, SOURCE + "\nsources: {ewr: {pth: x}}", "line 3: ", "did you mean `path`?"),
 ]
 AGGREGATES: list[tuple[str, str, str, str]] = [
@@ -187,7 +187,7 @@ WINDOWS: list[tuple[str, str, str, str]] = [
     (WINDOW, "{custom: [a:b]}", "line 7: ", "allowed is `module:attribute`"),
     (WINDOW, "{global: false}", "line 7: ", "found false; allowed is true"),
     ("hourly:", "aligned:", "line 7: ", "what frames shared by windows are called"),
-    ("hourly:", "by hour:", "line 7: ", "allowed are letters, digits and _"),
+    ("hourly:", "by hour:", "line 7: ", "allowed are letters, digits, _ and -"),
     ("hourly:", "Hourly: {tumbling: 2 hours}\n  hourly:", "line 8: ", "found `Hourly` and `hourly`"),
     ("  hourly: {tumbling: 1 hour}\n", "", "", "`windows` is missing"),
 ]

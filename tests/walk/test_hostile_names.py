@@ -33,8 +33,8 @@ key: [{json.dumps(TOWN)}]
 aggregates:
   {json.dumps(SUM)}: {{sum: fare}}
 windows:
-  hourly: {{tumbling: 1 hour, panes: {{early: each batch, mode: retracting}}}}
-  visits: {{session: 1 hour}}
+  1h: {{tumbling: 1 hour, panes: {{early: each batch, mode: retracting}}}}
+  per-visit: {{session: 1 hour}}
 schedule: {{start: 2024-01-01}}
 """
 
@@ -60,7 +60,7 @@ def totals(place: Place) -> set[tuple[str, str, str, int]]:
 def wanted(fare: int) -> set[tuple[str, str, str, int]]:
     return {
         (window, f"0{it} 07", town, fare)
-        for window in ("hourly", "visits")
+        for window in ("1h", "per-visit")
         for it in (1, 2)
         for town in VALUES
     }
@@ -78,7 +78,7 @@ def test_they_go_through_every_command(place: Place, spark: SparkSession):
     assert totals(place) == wanted(1)
     late = DeltaTable(Path(place.store) / "rides" / "late_events").to_pyarrow_table().to_pylist()
     assert {(it["window"], it[TOWN]) for it in late} == {
-        (window, town) for window in ("hourly", "visits") for town in VALUES
+        (window, town) for window in ("1h", "per-visit") for town in VALUES
     }
     write(place, 2)
     for number in (1, 2):
@@ -94,7 +94,7 @@ def test_they_go_through_every_command(place: Place, spark: SparkSession):
         assert [json.loads(line)[SUM] for line in shown.out.splitlines()] == [2] * 4
     assert place.sash("maintain").code == 0
     assert place.sash("replay", "late").code == 0
-    healed = {(window, "01 05", town, 100) for window in ("hourly", "visits") for town in VALUES}
+    healed = {(window, "01 05", town, 100) for window in ("1h", "per-visit") for town in VALUES}
     assert totals(place) == wanted(2) | healed
     assert sorted(path.name for path in place.home.iterdir()) == ["dags", "data", "var"]
     assert [path.name for path in Path(place.store).iterdir()] == ["rides"]
@@ -115,7 +115,7 @@ def test_names_that_sash_s_own_columns_begin_or_end_with_are_nobody_s(place: Pla
     assert ran.code == 0, ran.err
     rows = DeltaTable(Path(place.store) / "rides" / "windows").to_pyarrow_table().to_pylist()
     assert sorted((it["window"], it["at"], it[SUM]) for it in rows) == [
-        (window, number, number) for window in ("hourly", "visits") for number in (1, 2)
+        (window, number, number) for window in ("1h", "per-visit") for number in (1, 2)
     ]
 
 
