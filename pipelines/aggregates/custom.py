@@ -12,7 +12,10 @@ from pipelines.aggregates.operation import Operation
 from pipelines.errors import CorrectTheSpec
 from pipelines.spec.model import Aggregate
 
-WANTED = "allowed is `module:attribute`, an Operation or a function of the Aggregate that gives one"
+WANTED = (
+    "allowed is `module:attribute`, an Operation or a function of the Aggregate that gives one, of a module "
+    "beside the spec or on Python's path"
+)
 
 
 def custom(aggregate: Aggregate) -> Operation:

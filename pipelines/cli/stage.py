@@ -38,13 +38,11 @@ def stage(arguments: Arguments) -> None:
             f"{len(others) + 1}: say the bounds of one, or `sash run` for all stages of each"
         )
     sources = _sources(arguments, pipeline)
-    if arguments.rebuild and arguments.stage != STAGES[0]:
-        raise CorrectTheCall(
-            f"--rebuild empties the tables that the stage {arguments.stage} goes on from: say it to the "
-            f"stage {STAGES[0]}, with which a batch begins, or to `sash run`"
-        )
     (request,) = requests_of(arguments, [batch])
-    if arguments.stage != STAGES[0] or _has_begun(pipeline, store, batch=batch, beside=arguments.source):
+    has_begun = _has_begun(pipeline, store, batch=batch, beside=arguments.source)
+    if arguments.rebuild:
+        _refuse_to_rebuild(arguments, batch, has_begun=has_begun)
+    if arguments.stage != STAGES[0] or has_begun:
         # What was said to the stages before, or to another source, holds for the whole batch.
         said = gone_on_with(pipeline, store, request=Request(batch=batch))
         _refuse_unheard(arguments.stage, request, said=said)
@@ -74,6 +72,22 @@ def _refuse_unheard(stage: str, request: Request, *, said: Request) -> None:
                 f"{flag}: the stage {stage} does nothing with it; say it to the stage {last}, and run those "
                 "after it again, or `sash run` for all of them"
             )
+
+
+def _refuse_to_rebuild(arguments: Arguments, batch: Interval, *, has_begun: bool) -> None:
+    """Raise `CorrectTheCall` where what the stage goes on from would be emptied, or what another source of
+    the batch has brought.
+    """
+    if arguments.stage != STAGES[0]:
+        raise CorrectTheCall(
+            f"--rebuild empties the tables that the stage {arguments.stage} goes on from: say it to the "
+            f"stage {STAGES[0]}, with which a batch begins, or to `sash run`"
+        )
+    if has_begun:
+        raise CorrectTheCall(
+            f"--rebuild --source {arguments.source}: another source of batch {batch} has begun, and what it "
+            "brought would go too; leave --rebuild out, or `sash abandon` the batch before"
+        )
 
 
 def _has_begun(pipeline: Pipeline, store: str, *, batch: Interval, beside: str | None) -> bool:

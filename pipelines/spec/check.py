@@ -90,7 +90,8 @@ def _column_names(named: list[Named], section: str) -> Iterator[Problem]:
         elif "__" in name and section == "aggregates":
             yield (
                 line,
-                f"{section}: `{name}` has two underscores in a row, which part an aggregate from its parts",
+                f"{section}: `{name}` has two underscores in a row, which part an aggregate from its parts; "
+                "rename it",
             )
 
 

@@ -198,9 +198,10 @@ def _started_us(row: LedgerRow) -> int:
 
 def _refuse_while_busy(batch: Interval, pending: LedgerRow | None) -> None:
     if pending is not None and pending.batch != batch:
+        done = ", or wait until it is done" if pending.status == "running" else ""
         raise WaitForTheBatch(
             f"batch {batch} cannot start: batch {pending.batch} is unfinished (its status is "
-            f"{pending.status}). Run that one again, or abandon it, or wait until it is done"
+            f"{pending.status}). Run that one again, or abandon it{done}"
         )
 
 

@@ -97,7 +97,10 @@ def recreate(store: Folder, table: str, *, columns: Columns, still_mine: Asks = 
         # delta-rs makes a table anew whatever stands there by then.
         made.restore(made.version() - 1, commit_properties=ONCE)
         still_mine()
-        raise RunAgain(f"table `{table}`: others have written while it was made anew; what they wrote stands")
+        raise RunAgain(
+            f"table `{table}`: others have written while it was made anew; what they wrote stands. "
+            "Run it again"
+        )
     for name, value in known.configuration.items():
         if not name.startswith("delta."):
             set_property(store, table, name=name, value=value, still_mine=still_mine)

@@ -65,7 +65,8 @@ def window_function(attribute: str) -> WindowFunction:
         for name in path.split("."):
             found = getattr(found, name)
     except Exception as error:
-        raise _refused(attribute, f"{type(error).__name__}: {error}") from error
+        where = "allowed is `module:attribute`, of a module beside the spec or on Python's path"
+        raise _refused(attribute, f"{type(error).__name__}: {error}; {where}") from error
     if not callable(getattr(found, "assign", None)):
         raise _refused(attribute, "it has no function `assign(event)`; give it one")
     if getattr(found, "touching", "merge") not in ("merge", "split"):

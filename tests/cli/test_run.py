@@ -142,7 +142,10 @@ def test_a_stage_keeps_to_what_was_said_to_those_before_it_and_waits_for_every_s
     early = place.sash("stage", "combine", *batch)
     assert early.code == 2 and "the stage accumulate of source 2nd-west has not run" in early.err
     assert [it.status for it in read_ledger(place.store, "rides")] == ["running"]
-    assert place.sash("stage", "accumulate", "--source", "2nd-west", *batch).code == 0
+    west = ("stage", "accumulate", "--source", "2nd-west", *batch)
+    said = place.sash(*west, "--rebuild", "--yes")
+    assert said.code == 2 and "what it brought would go too; leave --rebuild out" in said.err
+    assert place.sash(*west).code == 0
     assert place.sash("stage", "combine", *batch).code == 0
     # Said again it is no news.
     assert place.sash("stage", "finalise", *batch, "--final", "--yes").code == 0
