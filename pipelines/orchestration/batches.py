@@ -5,7 +5,7 @@ Pure arithmetic: the params decide, else the data interval of a scheduled or bac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 
 from pipelines.intervals import Interval, from_us, to_us
@@ -14,9 +14,10 @@ from pipelines.spec import parse_instant
 
 BY_INTERVAL = ("scheduled", "backfill")
 """The kinds of runs whose data interval is their batch. Any other has been triggered, and Airflow gives it
-some interval; one that somebody gave the date of a batch takes its place in the schedule.
+some interval, unless somebody has said one; one with the date of a batch takes its place in the schedule.
 """
 
+Bounds = tuple[datetime, datetime]
 Chosen = Mapping[str, str | int | bool | None]
 """A batch and how to run it. Instants are ISO 8601: people read it too, as the XCom of the task
 `choose_batch`.
@@ -24,14 +25,21 @@ Chosen = Mapping[str, str | int | bool | None]
 
 
 def data_interval(
-    run_type: str, start: datetime | None, *, end: datetime | None, date: datetime | None = None
+    run_type: str,
+    start: datetime | None,
+    *,
+    end: datetime | None,
+    date: datetime | None = None,
+    made: Collection[Bounds] | None = None,
 ) -> Interval | None:
     """The interval that a run is for, if it has one: that of a cron trigger is empty, a triggered run has
-    none unless its logical date is where the interval begins.
+    none unless its logical date is where the interval begins, or it is none of those that Airflow would have
+    `made` of it; `None`: nobody knows which.
     """
-    if (run_type not in BY_INTERVAL and date != start) or start is None or end is None or start >= end:
+    if start is None or end is None or start >= end:
         return None
-    return Interval(to_us(start), to_us(end))
+    is_said = date == start or (made is not None and (start, end) not in made)
+    return Interval(to_us(start), to_us(end)) if run_type in BY_INTERVAL or is_said else None
 
 
 def is_beside(batch: Interval, earlier_end: datetime | None, *, newest: Interval) -> bool:

@@ -14,10 +14,18 @@ from pathlib import Path
 
 from airflow.sdk import PokeReturnValue, get_current_context
 from airflow.sdk.log import mask_secret
+from pendulum import instance
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, from_us
-from pipelines.orchestration.batches import BY_INTERVAL, batch_of, data_interval, hand_on, is_beside
+from pipelines.orchestration.batches import (
+    BY_INTERVAL,
+    Bounds,
+    batch_of,
+    data_interval,
+    hand_on,
+    is_beside,
+)
 from pipelines.orchestration.kept import AWAITED, CHOSEN, beside, chosen_before, keep, kept, state_in
 from pipelines.orchestration.params import Wishes, read_wishes
 from pipelines.orchestration.waiting import obstacle
@@ -36,7 +44,11 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     run = context["dag_run"]
     wishes = read_wishes(context["params"], others=others)
     interval = data_interval(
-        run.run_type, run.data_interval_start, end=run.data_interval_end, date=run.logical_date
+        run.run_type,
+        run.data_interval_start,
+        end=run.data_interval_end,
+        date=run.logical_date,
+        made=intervals_at([run.logical_date, run.run_after], timetable=context["dag"].timetable),
     )
     rows = read_ledger(store_of(pipeline, store), pipeline.name)
     pending = unfinished(rows)
@@ -56,6 +68,17 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     log.info("batch %s of pipeline %s", batch, pipeline.name)
     keep(CHOSEN, batch)
     return PokeReturnValue(is_done=True, xcom_value=hand_on(batch, wishes))
+
+
+def intervals_at(dates: Sequence[datetime | None], *, timetable: object) -> set[Bounds] | None:
+    """The data intervals that Airflow gives to runs that are triggered at these dates, where nobody says one.
+    `None`: the timetable cannot be asked here.
+    """
+    infer = getattr(timetable, "infer_manual_data_interval", None)
+    if infer is None:
+        return None
+    found = [infer(run_after=instance(date)) for date in dates if date is not None]
+    return {(it.start, it.end) for it in found if it is not None}
 
 
 def has_to_wait(
@@ -127,7 +150,7 @@ def ended(batch: Interval) -> Interval:
     if from_us(batch.end_us) > datetime.now(UTC):
         raise CorrectTheCall(
             f"batch {batch} has not ended yet: rows still arrive for it. Trigger the DAG after "
-            "that, or with `from` and `to` to run it all the same"
+            "that, or with `from` and `to` to run it all the same, or another one"
         )
     return batch
 

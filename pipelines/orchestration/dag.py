@@ -44,7 +44,8 @@ def windowed_dag(
     params = {**batch_params(), **_mapping(dag_kwargs.pop("params", None))}
     defaults = {**stage_defaults(), **_mapping(dag_kwargs.pop("default_args", None))}
     others = frozenset(params) - set(FIELDS)
-    of_spec = _settings(pipeline)
+    is_dated = pipeline.schedule is not None and "schedule" not in dag_kwargs
+    of_spec = _settings(pipeline, is_dated=is_dated)
     of_schedule = _dates(pipeline, end_date) if "schedule" in dag_kwargs else _schedule(pipeline, end_date)
     settings = {**of_spec, **of_schedule, **dag_kwargs, "params": params, "default_args": defaults}
     tasks = BatchTasks(spec=pipeline.path, store=store, spark_conn_id=spark_conn_id, others=others)
@@ -53,11 +54,11 @@ def windowed_dag(
     return dag
 
 
-def _settings(pipeline: Pipeline) -> dict[str, object]:
+def _settings(pipeline: Pipeline, *, is_dated: bool) -> dict[str, object]:
     return {
         "dag_id": pipeline.name,
         "description": pipeline.description or None,
-        "doc_md": describe(pipeline),
+        "doc_md": describe(pipeline, is_dated=is_dated),
         "tags": ["sash"],
         "max_active_runs": 1,
     }
@@ -87,10 +88,10 @@ def _dates(pipeline: Pipeline, end_date: datetime | None) -> dict[str, object]:
     return {**dates, "start_date": from_us(pipeline.schedule.start_us), "catchup": pipeline.schedule.catchup}
 
 
-def describe(pipeline: Pipeline) -> str:
-    """What the DAG's page says: what it computes, from what, and how to run it by hand."""
+def describe(pipeline: Pipeline, *, is_dated: bool) -> str:
+    """What the DAG's page says: what it computes, from what, and how to run it by hand, be it by dates."""
     key = ", ".join(f"`{name}`" for name in pipeline.key) or "one key for everything"
-    dated = "; with the start of a batch as its logical date it takes that one" if pipeline.schedule else ""
+    dated = "; with a data interval, or the start of a batch as its logical date, it takes that one"
     lines = [
         f"### {pipeline.description or pipeline.name}",
         f"Computed per {key}: {', '.join(f'`{it.name}`' for it in pipeline.aggregates)}; windows "
@@ -98,7 +99,7 @@ def describe(pipeline: Pipeline) -> str:
         f"{', '.join(f'`{it.name}`' for it in pipeline.sources)}.",
         "One run is one batch: the events that *arrived* in an interval, "
         f"{show_duration(pipeline.batch_us)} long unless you say. A run triggered without params takes "
-        f"the next batch after the newest, or the newest again if it has failed{dated}.",
+        f"the next batch after the newest, or the newest again if it has failed{dated if is_dated else ''}.",
         f"The spec is `{pipeline.path.name}`.",
     ]
     return "\n\n".join(lines)

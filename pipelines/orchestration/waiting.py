@@ -55,4 +55,8 @@ def obstacle(
             f"{pending.status}), and has been for {waited.total_seconds() / 60:.0f} minutes. Clear the "
             "failed tasks of its run, or trigger a run for it, or `sash abandon` it; then clear this run"
         )
-    return f"batch {pending.batch} is unfinished (its status is {pending.status})"
+    stands = f"batch {pending.batch} is unfinished (its status is {pending.status})"
+    if earlier is None and waited > PATIENCE:
+        minutes = f"{waited.total_seconds() / 60:.0f} minutes"
+        return f"{stands}, and nothing has come of it for {minutes}; if nobody is at it, `sash abandon` it"
+    return stands

@@ -11,8 +11,9 @@ import pytest
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, to_us
 from pipelines.orchestration.batches import batch_of, data_interval, hand_on, is_beside, taken
-from pipelines.orchestration.choosing import refuse_nowhere
+from pipelines.orchestration.choosing import intervals_at, refuse_nowhere
 from pipelines.orchestration.params import Wishes
+from pipelines.orchestration.timetable import BatchTimetable
 from pipelines.spec import Pipeline, load
 
 DAY_US = 86_400_000_000
@@ -65,6 +66,18 @@ def test_the_kinds_of_runs_are_spelled_as_airflow_spells_them() -> None:
     # Its date is a moment after the batch has ended; or somebody gave it the date of the batch.
     assert data_interval(DagRunType.MANUAL, day(1), end=day(2), date=day(3)) is None
     assert data_interval(DagRunType.MANUAL, day(1), end=day(2), date=day(1)) == days(1, 2)
+
+
+def test_a_run_that_was_triggered_has_the_interval_that_somebody_said() -> None:
+    weekly = BatchTimetable(start_us=to_us(day(1)), length_us=WEEK_US)
+    made = intervals_at([day(24), day(25), None], timetable=weekly)
+    assert made == {(day(15), day(22))}
+    assert data_interval("manual", day(15), end=day(22), date=day(24), made=made) is None
+    assert data_interval("manual", day(8), end=day(15), date=day(24), made=made) == days(8, 15)
+    assert data_interval("manual", day(1), end=day(20), date=day(24), made=made) == days(1, 20)
+    # A timetable of Airflow's is not all there where tasks run.
+    unknown = intervals_at([day(24)], timetable=object())
+    assert data_interval("manual", day(8), end=day(15), date=day(24), made=unknown) is None
 
 
 def test_the_empty_interval_of_a_cron_trigger_is_none() -> None:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -91,10 +91,10 @@ class Services:
         assert answer.is_success, answer.text
         return answer.json()
 
-    def trigger(self, dag: str, **conf: object) -> str:
+    def trigger(self, dag: str, *, interval: Mapping[str, str] | None = None, **conf: object) -> str:
         """Trigger a run as the web form does, which fills in the clock; returns its id."""
-        now = datetime.now(UTC).isoformat()
-        return str(self.ask("POST", f"dags/{dag}/dagRuns", logical_date=now, conf=conf)["dag_run_id"])
+        said = {"logical_date": datetime.now(UTC).isoformat(), **(interval or {})}
+        return str(self.ask("POST", f"dags/{dag}/dagRuns", conf=conf, **said)["dag_run_id"])
 
     def clear(self, dag: str, run: str, *tasks: str) -> None:
         """Let tasks of a run be done again, as its page does, without those after them."""

@@ -1,4 +1,6 @@
-"""Real Airflow: a run that waits for a batch of which a task fails, and is tried again. No batch is run."""
+"""Real Airflow: which batch a run chooses that somebody triggers, and how it waits while another one is at
+work. No batch is run.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +28,12 @@ key: []
 aggregates: {visits: count}
 windows: {hourly: {tumbling: 1 hour}}
 """
+DATED = f"""\
+from datetime import UTC, datetime
+
+{DAG_FILE}windowed_dag("visits.yml", dag_id="dated", end_date=datetime(2024, 1, 1, tzinfo=UTC))
+"""
+"""With the spec's own schedule, which ends before it has a run."""
 FIRST = Interval(*[to_us(datetime(2024, 1, day, tzinfo=UTC)) for day in (1, 2)])
 OF_ANOTHER = LedgerRow(batch=FIRST, revision=0, status="running", spec_fingerprint="f")
 
@@ -37,28 +45,39 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     (folder / "dags").mkdir()
     (folder / "dags" / "visits.yml").write_text(SPEC)
     (folder / "dags" / "visits.py").write_text(f'{DAG_FILE}windowed_dag("visits.yml", schedule=None)\n')
+    (folder / "dags" / "dated.py").write_text(DATED)
     small.create(runs_in(folder), "runs", columns=RUNS)
     stands(folder, "running")
-    with serving(folder, {"visits"}, before_scheduling=lambda _: None) as services:
+    with serving(folder, {"visits", "dated"}, before_scheduling=lambda _: None) as services:
         yield services
 
 
 def test_a_run_for_the_next_batch_leaves_the_one_that_it_waits_for_to_its_next_try(airflow: Services) -> None:
     run = airflow.trigger("visits")
-
-    def says(words: str) -> bool:
-        asked = airflow.tasks("visits", run)["choose_batch"]["state"] == "up_for_reschedule"
-        return asked and words in airflow.log("visits", run, task="choose_batch")
-
-    await_that(lambda: says("(its status is running)"), RUN_SECONDS)
+    await_that(lambda: says(airflow, "visits", run, "(its status is running)"), RUN_SECONDS)
     stands(airflow.folder, "failed")
-    await_that(
-        lambda: says("it is another run's, which may try it again (its status is failed)"), RUN_SECONDS
-    )
+    words = "it is another run's, which may try it again (its status is failed)"
+    await_that(lambda: says(airflow, "visits", run, words), RUN_SECONDS)
     stands(airflow.folder, "running")
     airflow.ask("PATCH", f"dags/visits/dagRuns/{run}", state="failed")
     assert airflow.outcome("visits", run) == "failed"
     assert [(row.batch, row.status) for row in ledger(airflow, "visits")] == [(FIRST, "running")]
+
+
+def test_a_run_is_for_the_data_interval_that_its_form_was_given(airflow: Services) -> None:
+    stands(airflow.folder, "running")
+    said = {"data_interval_start": "2024-01-08T00:00:00Z", "data_interval_end": "2024-01-15T00:00:00Z"}
+    run = airflow.trigger("dated", interval=said)
+    words = "batch [2024-01-08 00:00, 2024-01-15 00:00) has to wait"
+    await_that(lambda: says(airflow, "dated", run, words), RUN_SECONDS)
+    airflow.ask("PATCH", f"dags/dated/dagRuns/{run}", state="failed")
+    assert airflow.outcome("dated", run) == "failed"
+
+
+def says(airflow: Services, dag: str, run: str, words: str) -> bool:
+    """Whether the run waits, and says this."""
+    asked = airflow.tasks(dag, run)["choose_batch"]["state"] == "up_for_reschedule"
+    return asked and words in airflow.log(dag, run, task="choose_batch")
 
 
 def runs_in(folder: Path) -> Folder:
