@@ -24,7 +24,7 @@ LAST_TO_HEAR = {
     "--watermark": ("watermark_us", "combine"),
     "--final": ("final", "combine"),
 }
-"""The last stage that does something with a flag: those after it take what that one has left."""
+"""The last stage to which a flag may be said for the first time: after it, a part of the batch is done."""
 
 
 def stage(arguments: Arguments) -> None:
@@ -66,10 +66,10 @@ def _refuse_unheard(stage: str, request: Request, *, said: Request) -> None:
     """Raise `CorrectTheCall` for a flag that comes after the last stage to hear it and is news."""
     for flag, (name, last) in LAST_TO_HEAR.items():
         asked = getattr(request, name)
-        is_news = asked not in (None, False, getattr(said, name))
+        is_news = asked is not None and asked is not False and asked != getattr(said, name)
         if is_news and STAGES.index(stage) > STAGES.index(last):
             raise CorrectTheCall(
-                f"{flag}: the stage {stage} does nothing with it; say it to the stage {last}, and run those "
+                f"{flag} comes too late with the stage {stage}; say it to the stage {last}, and run those "
                 "after it again, or `sash run` for all of them"
             )
 

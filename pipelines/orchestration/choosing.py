@@ -14,6 +14,7 @@ from pathlib import Path
 
 from airflow.sdk import PokeReturnValue, get_current_context
 from airflow.sdk.log import mask_secret
+from airflow.sdk.types import DagRunProtocol
 from pendulum import instance
 
 from pipelines.errors import CorrectTheCall
@@ -26,7 +27,17 @@ from pipelines.orchestration.batches import (
     hand_on,
     is_beside,
 )
-from pipelines.orchestration.kept import AWAITED, CHOSEN, beside, chosen_before, keep, kept, state_in
+from pipelines.orchestration.kept import (
+    AWAITED,
+    CHOSEN,
+    GIVEN,
+    beside,
+    chosen_before,
+    found_once,
+    keep,
+    kept,
+    state_in,
+)
 from pipelines.orchestration.params import Wishes, read_wishes
 from pipelines.orchestration.waiting import obstacle
 from pipelines.spec import Pipeline, load, secrets_in, store_at
@@ -43,13 +54,7 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     pipeline = load(spec)
     run = context["dag_run"]
     wishes = read_wishes(context["params"], others=others)
-    interval = data_interval(
-        run.run_type,
-        run.data_interval_start,
-        end=run.data_interval_end,
-        date=run.logical_date,
-        made=intervals_at([run.logical_date, run.run_after], timetable=context["dag"].timetable),
-    )
+    interval = interval_of(run, timetable=context["dag"].timetable)
     rows = read_ledger(store_of(pipeline, store), pipeline.name)
     pending = unfinished(rows)
     mine = chosen_before() or interval
@@ -70,6 +75,20 @@ def choose_batch(spec: Path, *, store: str | None, others: frozenset[str] | None
     return PokeReturnValue(is_done=True, xcom_value=hand_on(batch, wishes))
 
 
+def interval_of(run: DagRunProtocol, *, timetable: object) -> Interval | None:
+    """The data interval that a run is for, if it has one."""
+
+    def given() -> Interval | None:
+        made = intervals_at([run.logical_date, run.run_after], timetable=timetable)
+        ends, date = run.data_interval_end, run.logical_date
+        return data_interval(run.run_type, run.data_interval_start, end=ends, date=date, made=made)
+
+    if run.run_type in BY_INTERVAL:
+        return data_interval(run.run_type, run.data_interval_start, end=run.data_interval_end)
+    # Another schedule would have made another interval: that is not what somebody said.
+    return found_once(GIVEN, given)
+
+
 def intervals_at(dates: Sequence[datetime | None], *, timetable: object) -> set[Bounds] | None:
     """The data intervals that Airflow gives to runs that are triggered at these dates, where nobody says one.
     `None`: the timetable cannot be asked here.
@@ -77,7 +96,10 @@ def intervals_at(dates: Sequence[datetime | None], *, timetable: object) -> set[
     infer = getattr(timetable, "infer_manual_data_interval", None)
     if infer is None:
         return None
-    found = [infer(run_after=instance(date)) for date in dates if date is not None]
+    try:
+        found = [infer(run_after=instance(date)) for date in dates if date is not None]
+    except NotImplementedError:
+        return None
     return {(it.start, it.end) for it in found if it is not None}
 
 

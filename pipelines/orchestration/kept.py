@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from airflow.sdk import get_current_context
 from airflow.sdk.execution_time.context import NEVER_EXPIRE
 
 from pipelines.intervals import Interval
 from pipelines.orchestration.batches import batch_in, bounds_of
 
-CHOSEN, AWAITED = "batch", "awaited"
-"""What the task keeps in its state: the batch that it chose, and the last of others that it waited for."""
+CHOSEN, AWAITED, GIVEN = "batch", "awaited", "given"
+"""What the task keeps in its state: the batch that it chose, the last of others that it waited for, and the
+interval that somebody gave its run.
+"""
 
 
 def state_in(run_id: str, task_id: str) -> str | None:
@@ -41,6 +45,17 @@ def kept(name: str) -> Interval | None:
     """A batch that the task keeps in its state."""
     told = get_current_context()["task_state_store"].get(name)
     return None if told is None else batch_in(told)
+
+
+def found_once(name: str, find: Callable[[], Interval | None]) -> Interval | None:
+    """What was found when the task was first asked, whatever has changed since."""
+    states = get_current_context()["task_state_store"]
+    told = states.get(name)
+    if told is None:
+        found = find()
+        states.set(name, {} if found is None else bounds_of(found), retention=NEVER_EXPIRE)
+        return found
+    return batch_in(told) if told else None
 
 
 def keep(name: str, batch: Interval) -> None:

@@ -58,5 +58,5 @@ def obstacle(
     stands = f"batch {pending.batch} is unfinished (its status is {pending.status})"
     if earlier is None and waited > PATIENCE:
         minutes = f"{waited.total_seconds() / 60:.0f} minutes"
-        return f"{stands}, and nothing has come of it for {minutes}; if nobody is at it, `sash abandon` it"
+        return f"{stands}, and the ledger stands still since {minutes}; if nobody is at it, `sash abandon` it"
     return stands

@@ -17,7 +17,8 @@ Problem = tuple[int, str]
 Named = tuple[str, int]
 """A name and its line."""
 ALLOWED = "allowed is a name without blanks and .,;{}()=`, and without _ at its beginning"
-PLAIN = re.compile(r"\w[\w-]*")
+PLAIN = re.compile(r"(?=.*[^\W\d_])\w[\w-]*")
+"""Without a letter a name may be a date, which is not compared as a text."""
 MOST_STEPS = 10_000
 TINY, NEAR = 1 / 200, 5
 """A frame below this part of the longest window is tiny, if every size and step is so many times longer: 7 s
@@ -130,11 +131,11 @@ def _plain_names(named: list[Named], section: str) -> Iterator[Problem]:
                 line,
                 f"{section}: found `{known}` and `{name}`; allowed are names that differ in more than case",
             )
-        if not PLAIN.fullmatch(name):
+        if not (PLAIN.fullmatch(name) or name.isidentifier()):
             yield (
                 line,
-                f"{section}: found the name `{name}`; allowed are letters, digits, _ and -, which cannot be "
-                "first",
+                f"{section}: found the name `{name}`; allowed are letters, one at least, digits, _ and -, "
+                "which cannot be first",
             )
 
 

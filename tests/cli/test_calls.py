@@ -66,8 +66,8 @@ def test_where_no_batch_has_run_none_can_be_abandoned(place: Place):
             "a stage is of one batch, and --every 6 h cuts this interval into 4",
         ),
         (["combine", "--rebuild"], "say it to the stage accumulate, with which a batch begins"),
-        (["finalise", "--final"], "the stage finalise does nothing with it; say it to the stage combine"),
-        (["publish", "--watermark", "2024-01-01"], "say it to the stage combine, and run those after it"),
+        (["finalise", "--final"], "comes too late with the stage finalise; say it to the stage combine"),
+        (["publish", "--watermark", "1970-01-01"], "say it to the stage combine, and run those after it"),
         (["combine", "--ignore-lateness"], "say it to the stage accumulate, and run those after it again"),
     ],
 )

@@ -65,7 +65,7 @@ def test_another_unfinished_batch_is_waited_for_and_named(status: Status) -> Non
 def test_what_seems_to_be_at_work_for_long_is_told_with_what_to_do() -> None:
     found = obstacle(MINE, row(OTHER, "running"), earlier=None, waited=TOO_LONG)
     assert found is not None
-    assert "for 15 minutes; if nobody is at it, `sash abandon` it" in found
+    assert "since 15 minutes; if nobody is at it, `sash abandon` it" in found
 
 
 def test_a_batch_that_failed_is_waited_for_while_an_earlier_run_is_at_work() -> None:

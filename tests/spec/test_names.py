@@ -8,6 +8,7 @@ import pytest
 
 from tests.spec.conftest import Read, Refused
 
+ALLOWED = "allowed are letters, one at least, digits, _ and -"
 SOURCE = "source: {format: parquet, path: data/rides, event_time: at}"
 
 
@@ -15,7 +16,7 @@ SOURCE = "source: {format: parquet, path: data/rides, event_time: at}"
     "name",
     [
         *("../rides", "..", ".", "a/b", "/tmp/rides", "s3://there/rides", "~", "rides\\..\\x", "rides "),
-        *("rides;drop", "rides'--", "`rides`", "${HOME}", "%2e%2e", "rides\n", "--rides"),
+        *("rides;drop", "rides'--", "`rides`", "${HOME}", "%2e%2e", "rides\n", "--rides", "3000-01-01", "12"),
     ],
 )
 def test_a_name_is_made_of_letters(name: str, refused: Refused) -> None:
@@ -23,9 +24,9 @@ def test_a_name_is_made_of_letters(name: str, refused: Refused) -> None:
     (pipeline,) = refused(("name: rides", f"name: {written}"))
     assert pipeline.startswith("line 1: ") and "allowed is [a-z][a-z0-9_]*" in pipeline
     (source,) = refused((SOURCE, f"{SOURCE}\nsources: {{{written}: {{path: data}}}}"))
-    assert source.startswith("line 3: sources: ") and "allowed are letters, digits, _ and -" in source
+    assert source.startswith("line 3: sources: ") and ALLOWED in source
     (window,) = refused(("hourly:", f"{written}:"))
-    assert window.startswith("line 7: windows: ") and "allowed are letters, digits, _ and -" in window
+    assert window.startswith("line 7: windows: ") and ALLOWED in window
 
 
 @pytest.mark.parametrize("name", ["Rides", "1st", "per-day"])

@@ -187,7 +187,7 @@ WINDOWS: list[tuple[str, str, str, str]] = [
     (WINDOW, "{custom: [a:b]}", "line 7: ", "allowed is `module:attribute`"),
     (WINDOW, "{global: false}", "line 7: ", "found false; allowed is true"),
     ("hourly:", "aligned:", "line 7: ", "what frames shared by windows are called"),
-    ("hourly:", "by hour:", "line 7: ", "allowed are letters, digits, _ and -"),
+    ("hourly:", "by hour:", "line 7: ", "allowed are letters, one at least, digits, _ and -"),
     ("hourly:", "Hourly: {tumbling: 2 hours}\n  hourly:", "line 8: ", "found `Hourly` and `hourly`"),
     ("  hourly: {tumbling: 1 hour}\n", "", "", "`windows` is missing"),
 ]
