@@ -2,7 +2,8 @@
 
 Of the public description: three quarters of all bids come from the hot bidder, who is every hundredth
 person and changes as people join; the rest come from anyone; a price is `100 · 10^(6u)`; some bids arrive
-late. Here people are as many as there are keys, and they all join within one day.
+late. Here people are as many as there are keys, and they all join within one day. For what a hot key alone
+costs, `one_is_hot` lets the first hot bidder stay so.
 """
 
 from __future__ import annotations
@@ -39,19 +40,22 @@ SCHEMA = pa.schema(
 )
 
 
-def write_bids(folder: Path, *, bids: int = BIDS, hot_share: float = HOT_SHARE) -> Path:
+def write_bids(
+    folder: Path, *, bids: int = BIDS, hot_share: float = HOT_SHARE, one_is_hot: bool = False
+) -> Path:
     """A folder of one Parquet file with so many bids, in order of their numbers."""
     folder.mkdir(parents=True)
     with pq.ParquetWriter(folder / "bids.parquet", SCHEMA) as writer:
         for rows in _cut(bids):
-            writer.write_table(pa.table(columns(rows, bids=bids, hot_share=hot_share), schema=SCHEMA))
+            table = columns(rows, bids=bids, hot_share=hot_share, one_is_hot=one_is_hot)
+            writer.write_table(pa.table(table, schema=SCHEMA))
     return folder
 
 
-def columns(rows: Numbers, *, bids: int, hot_share: float) -> dict[str, pa.Array]:
+def columns(rows: Numbers, *, bids: int, hot_share: float, one_is_hot: bool = False) -> dict[str, pa.Array]:
     """The columns of the bids of those numbers."""
     newest = rows * BIDDERS // bids
-    hot = newest // HOT_EVERY * HOT_EVERY + 1
+    hot = np.ones_like(rows) if one_is_hot else newest // HOT_EVERY * HOT_EVERY + 1
     anyone = (_uniform(rows, draw=1) * BIDDERS).astype(np.int64)
     at_us = DAY_START_US + (rows * (DAY_US / bids)).astype(np.int64)
     late = _uniform(rows, draw=4) < 0.1

@@ -57,9 +57,9 @@ AGGREGATES = [
 
 @dataclass
 class Cost:
-    """What the runs of one contender took, beside the windows that it found."""
+    """What the runs of one contender took, beside the windows that it found and the sums of their results."""
 
-    windows: float = 0
+    sums: Checksum = ()
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
@@ -71,6 +71,10 @@ class Cost:
     @property
     def cpu_seconds(self) -> float:
         return min(self.cpu[1:] or self.cpu)
+
+    @property
+    def windows(self) -> float:
+        return self.sums[0]
 
 
 @pytest.fixture(scope="session")
@@ -108,19 +112,21 @@ def sash_windows(spark: SparkSession, bids: Path, *, size: int) -> DataFrame:
 def race(contenders: dict[str, Callable[[], Checksum]], *, rounds: int = ROUNDS) -> dict[str, Cost]:
     """Every contender in turn, round after round; all must come to the same."""
     costs = {name: Cost() for name in contenders}
-    sums: dict[str, Checksum] = {}
     for _ in range(rounds):
         for name, run in contenders.items():
             cpu, started = cpu_seconds(), time.monotonic()
-            sums[name] = run()
+            costs[name].sums = run()
             costs[name].wall.append(time.monotonic() - started)
             costs[name].cpu.append(cpu_seconds() - cpu)
-            costs[name].windows = sums[name][0]
-    first = next(iter(sums.values()))
-    for name, found in sums.items():
-        near = [math.isclose(one, other, rel_tol=1e-9) for one, other in zip(first, found, strict=True)]
-        assert found[:2] == first[:2] and all(near), (name, found, first)
+    agree(*costs.values())
     return costs
+
+
+def agree(first: Cost, *others: Cost) -> None:
+    """Fail unless all have found the same windows and events, and sums as near as doubles come."""
+    for other in others:
+        near = [math.isclose(*pair, rel_tol=1e-9) for pair in zip(first.sums, other.sums, strict=True)]
+        assert other.sums[:2] == first.sums[:2] and all(near), (other.sums, first.sums)
 
 
 def cpu_seconds() -> float:
@@ -143,7 +149,7 @@ def test_against_duckdb_and_polars(
     )
     costs |= race({"DuckDB": partial(duckdb_checksum, bids, size, query=EVERY_STEP)}, rounds=1)
     ours = costs["Sash"]
-    assert costs["DuckDB"].windows == ours.windows
+    agree(ours, costs["DuckDB"])
     told = ", ".join(
         f"{name} {cost.seconds:.1f} s ({cost.cpu_seconds:.1f} of CPU)" for name, cost in costs.items()
     )
@@ -165,7 +171,7 @@ def test_against_spark_s_own_window(
     bids = write_bids(tmp_path / "bids", bids=BIDS // share)
     ours = race({"Sash": lambda: checksum(sash_windows(spark, bids, size=100))})["Sash"]
     theirs = race({"F.window": lambda: checksum(spark_windows(spark, bids, size=100))}, rounds=1)["F.window"]
-    assert theirs.windows == ours.windows
+    agree(ours, theirs)
     told = f"{theirs.seconds / ours.seconds:.0f} × ({theirs.seconds:.0f} s against {ours.seconds:.1f} s)"
     measured.append((f"F.window against ours, 100 frames, {BIDS // share:,} bids", told, "25 ×"))
 

@@ -104,17 +104,21 @@ def test_the_walk_against_spark_s_own_windows_into_delta(
 def test_ten_windows_against_one(spark: SparkSession, bids: Path, tmp_path: Path, measured: Measured) -> None:
     one = "  w5: {sliding: 5 hours, step: 30 minutes}"
     walked(spark, tmp_path / "warm", bids=bids, windows=TEN)
-    alone, _ = walked(spark, tmp_path / "one", bids=bids, windows=one)
-    ten, _ = walked(spark, tmp_path / "ten", bids=bids, windows=TEN)
+    alone, five_hours = walked(spark, tmp_path / "one", bids=bids, windows=one)
+    ten, all_of_them = walked(spark, tmp_path / "ten", bids=bids, windows=TEN)
+    # Each bid is in two windows for each hour that they are long.
+    assert (five_hours[1], all_of_them[1]) == (FEW * 2 * 5, FEW * 2 * sum(range(1, 11)))
     told = f"{ten / alone:.2f} × ({ten:.1f} s against {alone:.1f} s)"
     measured.append(("ten windows on one pipeline against one", told, "3 × or less"))
 
 
 def test_one_hot_key(spark: SparkSession, tmp_path: Path, measured: Measured) -> None:
     even = write_bids(tmp_path / "even", bids=FEW, hot_share=0.0)
-    hot = write_bids(tmp_path / "hot", bids=FEW, hot_share=0.75)
+    hot = write_bids(tmp_path / "hot", bids=FEW, hot_share=0.75, one_is_hot=True)
     walked(spark, tmp_path / "warm", bids=even, windows=SLIDING)
-    evenly, _ = walked(spark, tmp_path / "evenly", bids=even, windows=SLIDING)
-    hotly, _ = walked(spark, tmp_path / "hotly", bids=hot, windows=SLIDING)
+    evenly, one_sums = walked(spark, tmp_path / "evenly", bids=even, windows=SLIDING)
+    hotly, other_sums = walked(spark, tmp_path / "hotly", bids=hot, windows=SLIDING)
+    # Each bid is in a hundred windows, whosever it is; so is what was paid.
+    assert one_sums[1:3] == other_sums[1:3] and one_sums[1] == FEW * 100
     told = f"{hotly / evenly:.2f} × ({hotly:.1f} s against {evenly:.1f} s)"
-    measured.append(("hot bidders with 75 % of the rows against even ones", told, "1.5 × or less"))
+    measured.append(("one bidder with 75 % of the rows against even ones", told, "1.5 × or less"))

@@ -23,8 +23,8 @@ windows:
   merged: {session: 10 s}
   bounded: {session: 10 s, max: 25 s}
 """
-TOLD = {"east": [(0, 1), (5, 2), (5, 4), (40, 8)], "west": [(12, 16), (3, 32)]}
-"""Instant in seconds and number."""
+TOLD = {"east": [(0, 1), (5, 2), (5, 4), (40, 8), (70, 16), (71, -16)], "west": [(12, 64), (3, 32)]}
+"""Instant in seconds and number; the last two come to zero."""
 
 
 def rows(told: list[tuple[int, int]]) -> list[Row]:
@@ -58,16 +58,18 @@ def test_they_are_merged_per_source_and_bounded_ones_keep_a_row_for_each_instant
         ("bounded", "east", 0, 10, 1, 1),
         ("bounded", "east", 5, 15, 6, 2),
         ("bounded", "east", 40, 50, 8, 1),
+        ("bounded", "east", 70, 80, 16, 1),
+        ("bounded", "east", 71, 81, -16, 1),
         ("bounded", "west", 3, 13, 32, 1),
-        ("bounded", "west", 12, 22, 16, 1),
+        ("bounded", "west", 12, 22, 64, 1),
         ("merged", "east", 0, 15, 7, 3),
         ("merged", "east", 40, 50, 8, 1),
-        ("merged", "west", 3, 22, 48, 2),
+        ("merged", "east", 70, 81, 0, 2),
+        ("merged", "west", 3, 22, 96, 2),
     ]
     published = site.tables.read("windows").selectExpr("window", *bounds, "total", "event_count")
     assert sorted(map(tuple, published.collect())) == [
-        ("bounded", 0, 22, 55, 5),
-        ("bounded", 40, 50, 8, 1),
-        ("merged", 0, 22, 55, 5),
-        ("merged", 40, 50, 8, 1),
+        (window, *told)
+        for window in ("bounded", "merged")
+        for told in ((0, 22, 103, 5), (40, 50, 8, 1), (70, 81, 0, 2))
     ]
