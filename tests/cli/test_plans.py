@@ -217,6 +217,12 @@ def test_a_run_does_what_its_plan_told_whatever_is_asked(place: Place, spark: Sp
     assert [nothing["counts"][it] for it in (*WRITTEN, "windows")] == [0] * 5
     assert {it["table"] for it in nothing["rewritten"]} == {"late_events", "quarantine"}
     assert nothing["published"] == []
+    files, ledger = files_of(place), read_ledger(place.store, "rides")
+    assert place.sash("run", *bounds(2, 3)).code == 0
+    assert read_ledger(place.store, "rides") == ledger
+    assert rewritten(files, files_of(place)) == {
+        it["table"]: without_written_sizes(it) for it in nothing["rewritten"]
+    }
     # As `sash replay` runs it.
     replayed = run_as_planned(place, *bounds(2, 3), "--ignore-lateness")
     assert (replayed["kind"], replayed["counts"]["late"]) == ("same", 0)
@@ -236,6 +242,20 @@ def test_a_run_does_what_its_plan_told_whatever_is_asked(place: Place, spark: Sp
     assert (rebuilt["kind"], rebuilt["counts"]["late"]) == ("new", 0)
     gone = {it["table"] for it in rebuilt["rewritten"] if it["files_replaced"]}
     assert {"partial_frames", "frames", "sessions", "panes", "windows"} <= gone
+
+
+@pytest.mark.slow
+def test_an_older_batch_does_what_its_plan_told_of_ids_that_came_before_too(
+    place: Place, spark: SparkSession
+):
+    with_ids = ("arrival_time: arrived", "arrival_time: arrived\n  event_id: {of: [fare]}")
+    place.write_spec(VISITS, DISCARDING, with_ids)
+    place.write_rides([*RIDES, ("Chur", 10.0, day(1, 7, 30), day(2, 4))])
+    assert place.sash("run", *bounds(1, 2)).code == 0
+    newest = run_as_planned(place, *bounds(3, 4))
+    assert (newest["kind"], newest["counts"]["duplicates"]) == ("new", 0)
+    older = run_as_planned(place, *bounds(2, 3))
+    assert (older["kind"], older["counts"]["duplicates"]) == ("older", 1)
 
 
 @pytest.mark.slow

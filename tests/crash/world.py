@@ -46,6 +46,10 @@ windows:
   visits: {session: 15 s}
 """
 """Of one source and without triggers: partial states of a first batch are taken as they are."""
+COARSER = ALONE.replace("  visits: {session: 15 s}\n", "").replace(
+    "whole: {tumbling: 30 s}", "far: {sliding: 600 s, step: 1 s, panes: {early: each batch}}"
+)
+"""Windows of 600 frames: there are coarser ones beside these."""
 EXPECTATIONS = """
 events:
   - expect_column_values_to_be_between: {column: number, min_value: 0}
