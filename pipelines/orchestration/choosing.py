@@ -99,6 +99,7 @@ def intervals_at(dates: Sequence[datetime | None], *, timetable: object) -> set[
     try:
         found = [infer(run_after=instance(date)) for date in dates if date is not None]
     except NotImplementedError:
+        # Airflow's own base class has the method, and leaves it to those that infer intervals.
         return None
     return {(it.start, it.end) for it in found if it is not None}
 
