@@ -1,4 +1,7 @@
-"""Windows of every shape, each as a spec writes it and as the oracle's plain loops have it."""
+"""Windows of every shape, each as a spec writes it and as the oracle's plain loops have it.
+
+All take the rules of a definition: lateness, early and late panes, the mode, and `by="arrival"`.
+"""
 
 from __future__ import annotations
 
@@ -15,51 +18,49 @@ LENGTHS = (10, 27, 44)
 Shaped = tuple[str, Definition]
 
 
-def tumbling(size: int, *, by: str = "event", **rules: object) -> Shaped:
-    definition = Definition(
-        name="",
-        windows_of=lambda it: tumbled(it.event_us, size * SECOND),
-        by_arrival=by == "arrival",
-        **rules,
-    )
-    return f"tumbling: {size} s, time: {by}", definition
+def tumbling(size: int, **rules: object) -> Shaped:
+    return shaped(f"tumbling: {size} s", windows_of=lambda it: tumbled(it.event_us, size * SECOND), **rules)
 
 
 def sliding(size: int, step: int, **rules: object) -> Shaped:
-    definition = Definition(
-        name="", windows_of=lambda it: slid(it.event_us, size * SECOND, step * SECOND), **rules
+    return shaped(
+        f"sliding: {size} s, step: {step} s",
+        windows_of=lambda it: slid(it.event_us, size * SECOND, step * SECOND),
+        **rules,
     )
-    return f"sliding: {size} s, step: {step} s", definition
 
 
 def growing(size: int, step: int, **rules: object) -> Shaped:
-    definition = Definition(
-        name="", windows_of=lambda it: cumulated(it.event_us, size * SECOND, step * SECOND), **rules
+    return shaped(
+        f"cumulate: {size} s, step: {step} s",
+        windows_of=lambda it: cumulated(it.event_us, size * SECOND, step * SECOND),
+        **rules,
     )
-    return f"cumulate: {size} s, step: {step} s", definition
 
 
 def shifted(size: int, **rules: object) -> Shaped:
     """Shifted by some seconds, which the number of the event tells."""
-    definition = Definition(
-        name="", windows_of=lambda it: tumbled(it.event_us, size * SECOND, it.number % 7 * SECOND), **rules
+    return shaped(
+        f"tumbling: {size} s, unaligned: number % 7",
+        windows_of=lambda it: tumbled(it.event_us, size * SECOND, it.number % 7 * SECOND),
+        **rules,
     )
-    return f"tumbling: {size} s, unaligned: number % 7", definition
 
 
 def own(**rules: object) -> Shaped:
     """As long as each event says."""
-    definition = Definition(
-        name="", windows_of=lambda it: tumbled(it.event_us, LENGTHS[it.number % 3] * SECOND), **rules
+    return shaped(
+        "tumbling: length",
+        windows_of=lambda it: tumbled(it.event_us, LENGTHS[it.number % 3] * SECOND),
+        **rules,
     )
-    return "tumbling: length", definition
 
 
 def none_to_two(**rules: object) -> Shaped:
     """A function that only assigns: no window, one or two, of 40 and 60 seconds, begun every 20."""
     starts = partial(tumbled, size=20 * SECOND)
-    definition = Definition(
-        name="",
+    return shaped(
+        'custom: "tests.windows.bursts:NONE_TO_TWO"',
         windows_of=lambda it: [
             (start, start + (2 + longer) * 20 * SECOND)
             for start, _ in starts(it.event_us)
@@ -67,18 +68,22 @@ def none_to_two(**rules: object) -> Shaped:
         ],
         **rules,
     )
-    return 'custom: "tests.windows.bursts:NONE_TO_TWO"', definition
 
 
 def ever(**rules: object) -> Shaped:
-    return "global: true", Definition(name="", windows_of=lambda _: [(EARLIEST_US, LATEST_US)], **rules)
+    return shaped("global: true", windows_of=lambda _: [(EARLIEST_US, LATEST_US)], **rules)
 
 
-def session(gap: int, longest: int | None = None, *, by: str = "event", **rules: object) -> Shaped:
-    of = partial(sessions, gap=gap * SECOND, longest=longest and longest * SECOND)
+def session(gap: int, longest: int | None = None, *, touching: str = "merge", **rules: object) -> Shaped:
     bound = f", max: {longest} s" if longest else ""
-    rules = {"gap": gap * SECOND, "touching": "merge", "by_arrival": by == "arrival", **rules}
-    return f"session: {gap} s{bound}, time: {by}", Definition(name="", sessions_of=of, **rules)
+    of = partial(sessions, gap=gap * SECOND, splits=touching == "split", longest=longest and longest * SECOND)
+    return shaped(
+        f"session: {gap} s{bound}, touching: {touching}",
+        sessions_of=of,
+        gap=gap * SECOND,
+        touching=touching,
+        **rules,
+    )
 
 
 def at_most_three(**rules: object) -> Shaped:
@@ -89,10 +94,23 @@ def pairs(**rules: object) -> Shaped:
     return _at_most("PAIRS", gap=8 * SECOND, most=2, **rules)
 
 
+def bounded_by_hand(**rules: object) -> Shaped:
+    """What `session(10, 25)` is, by a function."""
+    _, definition = session(10, 25, **rules)
+    return f'custom: "tests.windows.bursts:BOUNDED", {_time(definition)}', definition
+
+
 def _at_most(name: str, *, gap: int, most: int, **rules: object) -> Shaped:
     of = partial(counted_sessions, gap=gap, most=most)
-    rules = {"gap": gap, "touching": "merge", **rules}
-    return f'custom: "tests.windows.bursts:{name}"', Definition(name="", sessions_of=of, **rules)
+    return shaped(
+        f'custom: "tests.windows.bursts:{name}"', sessions_of=of, gap=gap, touching="merge", **rules
+    )
+
+
+def shaped(text: str, *, by: str = "event", **definition: object) -> Shaped:
+    """A shape as a spec writes it, and its definition, which gets its name later."""
+    told = Definition(name="", by_arrival=by == "arrival", **definition)
+    return f"{text}, {_time(told)}", told
 
 
 def written(name: str, shape: str, definition: Definition) -> str:
@@ -107,3 +125,7 @@ def written(name: str, shape: str, definition: Definition) -> str:
     lateness = f"allowed_lateness: {definition.lateness // SECOND} s"
     panes = f"panes: {{early: {early}, late: {late}, mode: {definition.mode}}}"
     return f"  {name}: {{{shape}, {lateness}, {panes}}}\n"
+
+
+def _time(definition: Definition) -> str:
+    return f"time: {'arrival' if definition.by_arrival else 'event'}"
