@@ -93,7 +93,10 @@ def intervals_at(dates: Sequence[datetime | None], *, timetable: object) -> set[
     """The data intervals that Airflow gives to runs that are triggered at these dates, where nobody says one.
     `None`: the timetable cannot be asked here.
     """
-    infer = getattr(timetable, "infer_manual_data_interval", None)
+    # What a DAG is written with only describes a timetable: the scheduler's own one infers intervals.
+    from airflow.serialization.encoders import coerce_to_core_timetable
+
+    infer = getattr(coerce_to_core_timetable(timetable), "infer_manual_data_interval", None)
     if infer is None:
         return None
     try:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from airflow.sdk import DAG, CronDataIntervalTimetable, DeltaDataIntervalTimetable
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, to_us
-from pipelines.orchestration.batches import batch_of, data_interval, hand_on, is_beside, taken
+from pipelines.orchestration.batches import (
+    Bounds,
+    batch_of,
+    bounds_of,
+    data_interval,
+    hand_on,
+    is_beside,
+    taken,
+)
 from pipelines.orchestration.choosing import intervals_at, refuse_nowhere
 from pipelines.orchestration.params import Wishes
+from pipelines.orchestration.tasks import is_given_up
 from pipelines.orchestration.timetable import BatchTimetable
 from pipelines.spec import Pipeline, load
+from pipelines.store.ledger_rows import LedgerRow, Status
 
 DAY_US = 86_400_000_000
 WEEK_US = 7 * DAY_US
@@ -75,9 +86,27 @@ def test_a_run_that_was_triggered_has_the_interval_that_somebody_said() -> None:
     assert data_interval("manual", day(15), end=day(22), date=day(24), made=made) is None
     assert data_interval("manual", day(8), end=day(15), date=day(24), made=made) == days(8, 15)
     assert data_interval("manual", day(1), end=day(20), date=day(24), made=made) == days(1, 20)
-    # A timetable of Airflow's is not all there where tasks run.
     unknown = intervals_at([day(24)], timetable=object())
     assert data_interval("manual", day(8), end=day(15), date=day(24), made=unknown) is None
+
+
+@pytest.mark.parametrize(
+    ("schedule", "made"),
+    [
+        (CronDataIntervalTimetable("0 0 * * *", timezone="UTC"), {(day(23), day(24))}),
+        (DeltaDataIntervalTimetable(timedelta(days=1)), {(day(23), day(24))}),
+        (DAG("any", schedule="@daily").timetable, {(day(24), day(24))}),
+        (DAG("any", schedule=None).timetable, {(day(24), day(24))}),
+    ],
+    ids=["cron intervals", "lengths", "cron", "none"],
+)
+def test_an_interval_is_somebody_s_own_also_where_the_schedule_is_airflow_s(
+    schedule: object, made: set[Bounds]
+) -> None:
+    assert intervals_at([day(24)], timetable=schedule) == made
+    for start, end in made:
+        assert data_interval("manual", start, end=end, date=day(24), made=made) is None
+    assert data_interval("manual", day(8), end=day(15), date=day(24), made=made) == days(8, 15)
 
 
 def test_the_empty_interval_of_a_cron_trigger_is_none() -> None:
@@ -106,3 +135,25 @@ def test_a_new_batch_is_beside_an_earlier_run_that_fills_in_what_is_older_than_t
 def test_what_is_handed_on_is_what_is_taken_to_the_microsecond(wishes: Wishes) -> None:
     batch = Interval(-1, 1_357_000_000_000_001)
     assert taken(hand_on(batch, wishes)) == (batch, replace(wishes, batch=batch))
+
+
+@pytest.mark.parametrize(
+    ("status", "started_us", "expected"),
+    [
+        ("running", 5, False),
+        ("failed", 5, False),
+        ("published", 5, False),
+        ("abandoned", 5, True),
+        # Somebody else has begun it anew.
+        ("running", 6, True),
+    ],
+)
+def test_a_batch_is_given_up_where_the_ledger_says_so_or_has_another_beginning(
+    status: Status, started_us: int, *, expected: bool
+) -> None:
+    opened = {**bounds_of(days(1, 2)), "revision": 0, "started_us": 5}
+    row = LedgerRow(
+        batch=days(1, 2), revision=0, status=status, spec_fingerprint="f", started_at_us=started_us
+    )
+    assert is_given_up(opened, [row]) == expected
+    assert not is_given_up(opened, [replace(row, revision=1), replace(row, batch=days(2, 3))])

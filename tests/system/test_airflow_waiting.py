@@ -1,9 +1,12 @@
-"""Real Airflow: which batch a run chooses that somebody triggers, and how it waits while another one is at
-work. No batch is run.
+"""Real Airflow: which batch a run chooses that somebody triggers, how it waits while another one is at work,
+and that it leaves alone what was given up. No batch is published.
 """
 
 from __future__ import annotations
 
+import gzip
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -34,6 +37,10 @@ from datetime import UTC, datetime
 {DAG_FILE}windowed_dag("visits.yml", dag_id="dated", end_date=datetime(2024, 1, 1, tzinfo=UTC))
 """
 """With the spec's own schedule, which ends before it has a run."""
+BROKEN = SPEC.replace("visits\nsource", "broken\nsource").replace("path: data", "path: broken.csv.gz")
+"""Its file ends too early, so that a task of it is tried again."""
+CALL = 'windowed_dag("broken.yml", schedule=None, spark_conn_id="always")'
+SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
 FIRST = Interval(*[to_us(datetime(2024, 1, day, tzinfo=UTC)) for day in (1, 2)])
 OF_ANOTHER = LedgerRow(batch=FIRST, revision=0, status="running", spec_fingerprint="f")
 
@@ -46,9 +53,12 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     (folder / "dags" / "visits.yml").write_text(SPEC)
     (folder / "dags" / "visits.py").write_text(f'{DAG_FILE}windowed_dag("visits.yml", schedule=None)\n')
     (folder / "dags" / "dated.py").write_text(DATED)
+    (folder / "dags" / "broken.yml").write_text(BROKEN)
+    (folder / "dags" / "broken.py").write_text(f"{DAG_FILE}{CALL}\n")
+    (folder / "broken.csv.gz").write_bytes(gzip.compress(b"2024-01-01 00:00:00\n" * 1000)[:-20])
     small.create(runs_in(folder), "runs", columns=RUNS)
     stands(folder, "running")
-    with serving(folder, {"visits", "dated"}, before_scheduling=lambda _: None) as services:
+    with serving(folder, {"visits", "dated", "broken"}, before_scheduling=lambda _: None) as services:
         yield services
 
 
@@ -72,6 +82,27 @@ def test_a_run_is_for_the_data_interval_that_its_form_was_given(airflow: Service
     await_that(lambda: says(airflow, "dated", run, words), RUN_SECONDS)
     airflow.ask("PATCH", f"dags/dated/dagRuns/{run}", state="failed")
     assert airflow.outcome("dated", run) == "failed"
+
+
+def test_a_batch_that_was_given_up_is_not_begun_again_by_the_next_try_of_its_tasks(airflow: Services) -> None:
+    bounds = {"from": "2024-01-01", "to": "2024-01-02"}
+    run = airflow.trigger("broken", **bounds)
+    waits = "up_for_retry"
+    await_that(lambda: state_of(airflow, run) == waits, RUN_SECONDS)
+    given = [word for name, instant in bounds.items() for word in (f"--{name}", instant)]
+    words = ("abandon", airflow.folder / "dags" / "broken.yml", *given, "--store", airflow.folder / "store")
+    subprocess.run([sys.executable, "-c", SASH, *words], check=True, timeout=120)
+    assert airflow.outcome("broken", run) == "failed"
+    task = airflow.tasks("broken", run)["accumulate main"]
+    assert (task["state"], task["try_number"]) == ("failed", 2)
+    log = f"dags/broken/dagRuns/{run}/taskInstances/accumulate/logs/2?map_index=0&full_content=true"
+    assert "was given up (`sash abandon`)" in str(airflow.ask("GET", log)["content"])
+    assert [(row.batch, row.status) for row in ledger(airflow, "broken")] == [(FIRST, "abandoned")]
+
+
+def state_of(airflow: Services, run: str) -> object:
+    """How the one task stands that reads the broken file."""
+    return airflow.tasks("broken", run).get("accumulate main", {}).get("state")
 
 
 def says(airflow: Services, dag: str, run: str, words: str) -> bool:
