@@ -156,3 +156,17 @@ def test_reading_a_spec_imports_no_spark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_spec_has_the_same_home_whatever_way_leads_to_it(
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read()
+    below = tmp_path / "dags" / "team"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert load(Path("../rides.yml")).home == load(Path("./../../dags/rides.yml")).home == tmp_path
+    # Where the folder is a link, as a checkout may be, home is beside the link.
+    (tmp_path / "airflow").mkdir()
+    (tmp_path / "airflow" / "dags").symlink_to(tmp_path / "dags")
+    assert load(tmp_path / "airflow" / "dags" / "rides.yml").home == tmp_path / "airflow"
