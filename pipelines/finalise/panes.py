@@ -13,6 +13,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType
 
 from pipelines.aggregates import is_unchanged
 from pipelines.combine import TOUCHED
@@ -40,8 +41,9 @@ def panes(
     """
     both = _beside(finished(states, pipeline), last, what="_last", pipeline=pipeline)
     both = _beside(both, news, what="_news", pipeline=pipeline)
-    published = both.where(_publishes(both, pipeline, publication=publication))
-    told = _told(published, pipeline, publication=publication, with_news=news is not None)
+    exact = _exact_averages(states, pipeline)
+    published = both.where(_publishes(both, pipeline, publication=publication, exact=exact))
+    told = _told(published, pipeline, publication=publication, with_news=news is not None, exact=exact)
     return told.select(
         *pipeline.key,
         *RESULT_BOUNDS,
@@ -64,13 +66,23 @@ def _beside(rows: DataFrame, others: DataFrame | None, *, what: str, pipeline: P
     return joined.select(rows["*"], others[what])
 
 
-def _publishes(both: DataFrame, pipeline: Pipeline, *, publication: Publication) -> Column:
+def _exact_averages(states: DataFrame, pipeline: Pipeline) -> frozenset[str]:
+    """The averages of whole numbers: doubles in which no order of adding has a part."""
+    kinds = {
+        it.name: states.schema[f"{it.name}__total"].dataType for it in pipeline.aggregates if it.op == "avg"
+    }
+    return frozenset(name for name, kind in kinds.items() if isinstance(kind, IntegralType))
+
+
+def _publishes(
+    both: DataFrame, pipeline: Pipeline, *, publication: Publication, exact: frozenset[str]
+) -> Column:
     if not publication.restated:
         return fires(pipeline, publication)
     is_wanted = ((F.col("timing") != "EARLY") | fires_early(pipeline)) & _is_touched(pipeline)
     fresh = (F.col("event_count") > 0) & is_wanted
     is_due = (F.col("event_count") > 0) & (F.col("timing") == "ON_TIME")
-    changed = _has_changed(both, pipeline) & _is_touched(pipeline)
+    changed = _has_changed(both, pipeline, exact=exact) & _is_touched(pipeline)
     return F.when(is_published(), changed | is_due).otherwise(fresh)
 
 
@@ -91,17 +103,25 @@ def _next_index(pipeline: Pipeline) -> Column:
     return F.when(begins_anew, F.lit(0)).otherwise(following)
 
 
-def _has_changed(both: DataFrame, pipeline: Pipeline) -> Column:
+def _has_changed(both: DataFrame, pipeline: Pipeline, *, exact: frozenset[str]) -> Column:
     unlike = ~F.col("event_count").eqNullSafe(F.col("_last.event_count"))
     for aggregate in pipeline.aggregates:
         kind = both.schema[aggregate.name].dataType
         now, before = F.col(aggregate.name), F.col(f"_last.{aggregate.name}")
-        unlike |= ~is_unchanged(now, before, kind=kind, op=aggregate.op)
+        if aggregate.name in exact:
+            unlike |= ~now.eqNullSafe(before)
+        else:
+            unlike |= ~is_unchanged(now, before, kind=kind, op=aggregate.op)
     return unlike
 
 
 def _told(
-    published: DataFrame, pipeline: Pipeline, *, publication: Publication, with_news: bool
+    published: DataFrame,
+    pipeline: Pipeline,
+    *,
+    publication: Publication,
+    with_news: bool,
+    exact: frozenset[str],
 ) -> DataFrame:
     """The rows of each window that publishes: values, `kind`, and what is the same in all of them."""
     same = (*pipeline.key, *RESULT_BOUNDS, "timing")
@@ -116,7 +136,7 @@ def _told(
     retracts = _is_of(pipeline, "retracting") | _does_not_add_up(pipeline)
     if publication.restated:
         # One that only becomes due says what its mode has it say; the news of none is known here.
-        retracts |= _has_changed(published, pipeline) | _is_of(pipeline, "discarding")
+        retracts |= _has_changed(published, pipeline, exact=exact) | _is_of(pipeline, "discarding")
     rows = F.explode(_rows(pipeline, inserted=inserted, retracts=retracts)).alias("_row")
     return published.select(*same, index, rows).select(*same, "pane_index", "_row.*")
 

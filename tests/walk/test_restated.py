@@ -46,6 +46,24 @@ def test_what_only_becomes_due_by_a_restatement_is_published_as_its_mode_has_it(
     assert sorted(told["news"]) == sorted(told["undone"])
 
 
+def test_an_average_of_whole_numbers_is_corrected_however_little_it_changes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spec = SPEC.replace("{total: {sum: number}}", "{mean: {avg: number}}").partition("windows:")[0]
+    many = 4_000_000_000_000
+    clicks: list[Click] = [("ann", many, 10, 0), ("bob", 1, 20, 0)]
+    site = site_of(spark, tmp_path, clicks, spec=f"{spec}windows: {{whole: {{tumbling: 60 s}}}}\n")
+    request = Request(batch=BATCH, final=True)
+    list(run_batch(site, request))
+    write_clicks(tmp_path, [("ann", many + 7, 10, 0), *clicks[1:]])
+    list(run_batch(site, request))
+    windows = in_microseconds(tmp_path / "store" / "clicks" / "windows")
+    assert {row["user"]: row["mean"] for row in windows} == {"ann": many + 7.0, "bob": 1.0}
+    panes = [row for row in in_microseconds(tmp_path / "store" / "clicks" / "panes") if row["revision"] == 1]
+    told = sorted((row["kind"], row["mean"]) for row in panes)
+    assert told == [("insert", many + 7.0), ("retract", float(many))]
+
+
 @pytest.mark.slow
 def test_a_restatement_says_that_it_restates_where_it_splits_a_session_and_where_it_joins_two(
     spark: SparkSession, tmp_path: Path
