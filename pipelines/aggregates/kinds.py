@@ -11,6 +11,7 @@ from pyspark.sql.types import (
     IntegralType,
     MapType,
     NumericType,
+    StringType,
     StructType,
     VariantType,
 )
@@ -52,6 +53,17 @@ def is_kept_whole(op: str, kind: DataType) -> bool:
     return op not in OF_TOTALS or not isinstance(kind, DecimalType) or kind.scale <= MOST_SCALE
 
 
+def instead_of(kind: DataType) -> str | None:
+    """What is allowed where values are compared and grouped, if this type is not.
+
+    Tables, hashes and states compare text by its bytes; with a collation two of them would be equal here and
+    not there.
+    """
+    if not can_be_ordered(kind):
+        return "what has an order: no maps"
+    return "text without a collation, like `lower(…) COLLATE UTF8_BINARY`" if _is_collated(kind) else None
+
+
 def can_be_ordered(kind: DataType) -> bool:
     """Whether Spark has an order for values of the type: it has none for maps, and for what holds one."""
     if isinstance(kind, MapType | VariantType | CalendarIntervalType):
@@ -59,3 +71,17 @@ def can_be_ordered(kind: DataType) -> bool:
     if isinstance(kind, ArrayType):
         return can_be_ordered(kind.elementType)
     return not isinstance(kind, StructType) or all(can_be_ordered(field.dataType) for field in kind)
+
+
+def _is_collated(kind: DataType) -> bool:
+    match kind:
+        case StringType():
+            return not kind.isUTF8BinaryCollation()
+        case ArrayType():
+            return _is_collated(kind.elementType)
+        case MapType():
+            return _is_collated(kind.keyType) or _is_collated(kind.valueType)
+        case StructType():
+            return any(_is_collated(field.dataType) for field in kind)
+        case _:
+            return False

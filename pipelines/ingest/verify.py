@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 
 from pipelines.aggregates.kinds import (
     MOST_SCALE,
-    can_be_ordered,
+    instead_of,
     is_kept_whole,
     kinds_by,
     kinds_of,
@@ -54,17 +54,15 @@ EVENT_ID_COLUMNS = ("arrival_time", "source", "batch_start", "batch_end", "day")
 OWN = frozenset({*DEFAULT_EVENT_COLUMNS, UNREADABLE, *IDS, FATE, RULES, "_raw_event_us", "_losses", *PLACED})
 """Columns that Sash adds to events on their way."""
 
-FORBIDDEN = (
-    "expressions are over the row alone: no subqueries, no aggregates or windows, "
-    "nothing that changes by itself"
-)
+ALONE = "expressions are over the row alone: no subqueries, no aggregates or windows"
+FORBIDDEN = f"{ALONE}, nothing that changes by itself"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """An expression of the spec, where it stands, and the types that it may have there (any, if none).
 
-    `ordered`: only types whose values can be put in order; `op`: which it is of, if of one.
+    `ordered`: only types whose values can be compared; `op`: which it is of, if of one.
     """
 
     sql: str
@@ -136,7 +134,8 @@ def _asked_of_source(source: Source) -> Iterator[Asked]:
     }
     for name, (sql, wanted) in expressions.items():
         if sql is not None:
-            yield Asked(sql=sql, place=f"source `{source.name}`: {name}", wanted=wanted)
+            place = f"source `{source.name}`: {name}"
+            yield Asked(sql=sql, place=place, wanted=wanted, ordered=name == "substream")
 
 
 def _asked_of_aggregates(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
@@ -197,9 +196,9 @@ def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline)
     known = {"key": pipeline.key, "event_id": source.event_id.of if source.event_id else ()}
     for what, name in ((what, name) for what, names in known.items() for name in names if name in kept):
         kind = extended.schema[name].dataType
-        if not can_be_ordered(kind):
-            found = kind.simpleString().upper()
-            yield f"source `{source.name}`: {what} `{name}` is {found}; allowed is what has an order: no maps"
+        if allowed := instead_of(kind):
+            found = f"{what} `{name}` is {kind.simpleString().upper()}"
+            yield f"source `{source.name}`: {found}; allowed is {allowed}"
 
 
 def _problems(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
@@ -237,8 +236,8 @@ def _analysed(rows: DataFrame, asked: Sequence[Asked]) -> Iterator[str]:
         found = f"{one.place}: `{shown(one.sql)}` is {kind.simpleString().upper()}; allowed"
         if one.wanted and not isinstance(kind, one.wanted):
             yield f"{found} is {_names(one.wanted)}"
-        elif one.ordered and not can_be_ordered(kind):
-            yield f"{found} is what has an order: no maps"
+        elif one.ordered and (allowed := instead_of(kind)):
+            yield f"{found} is {allowed}"
         elif not is_kept_whole(one.op, kind):
             wanted = f"`CAST(… AS DECIMAL(38, {MOST_SCALE}))`"
             yield f"{found} are at most {MOST_SCALE} digits after the point: {wanted}"

@@ -37,6 +37,10 @@ WRONG = {
         ("{avg: fare}", '{max: "map(city, fare)"}'),
         ("is MAP<STRING,DOUBLE>; allowed is what has an order: no maps",),
     ),
+    "a text with a collation": (
+        ("{avg: fare}", '{approx_distinct: "city COLLATE UTF8_LCASE"}'),
+        ("is STRING COLLATE UTF8_LCASE; allowed is text without a collation",),
+    ),
     "bits of what has none": (("{avg: fare}", "{bit_or: fare}"), ("DOUBLE; allowed is a whole number",)),
     "a `by` that is no number": (
         ("{avg: fare}", "{covariance: fare, by: city}"),
@@ -240,15 +244,23 @@ def test_a_column_that_no_table_can_have_is_to_be_renamed(place: Place, spark: S
     assert gone.code == 2 and "aggregate `rides`: max: ``dep time``: [UNRESOLVED_COLUMN" in gone.err
 
 
-def test_a_key_has_an_order(place: Place, spark: SparkSession):
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("map(city, fare)", "MAP<STRING,DOUBLE>; allowed is what has an order: no maps"),
+        ("array(city COLLATE UTF8_LCASE)", "allowed is text without a collation, like `lower(…) COLLATE UTF"),
+    ],
+)
+def test_a_key_and_a_substream_can_be_compared(written: str, told: str, place: Place, spark: SparkSession):
     place.write_rides(RIDES)
     place.write_spec(
-        ("  event_time: at", "  select: {tags: 'map(city, fare)'}\n  event_time: at"),
+        ("  event_time: at", f"  select: {{tags: '{written}'}}\n  substream: tags\n  event_time: at"),
         ("key: [city]", "key: [tags]"),
     )
     said = place.sash("validate")
     assert said.code == 2
-    assert "key `tags` is MAP<STRING,DOUBLE>; allowed is what has an order: no maps" in said.err
+    assert said.err.count(told) == 2
+    assert "key `tags` is" in said.err and "substream: `tags` is" in said.err
 
 
 @pytest.mark.parametrize(
