@@ -65,6 +65,6 @@ def _tell(paragraph: str, words: Sequence[str], *, arguments: Arguments | None) 
 def _secrets(arguments: Arguments | None) -> tuple[str, ...]:
     try:
         return () if arguments is None else secrets_of(understood(Path(arguments.spec))[0])
-    except (SashError, OSError, ValueError, ArithmeticError):
+    except Exception:  # noqa: BLE001  # whatever it is, the error that is being told says more
         # It is no spec, so it was not run and there is nothing in it that could be told.
         return ()

@@ -13,7 +13,7 @@ from pipelines.errors import CorrectTheSpec
 from pipelines.orchestration.choosing import store_of
 from pipelines.orchestration.group import beside_caller
 from pipelines.spec import load
-from pipelines.spec.yaml import read_yaml
+from pipelines.spec.yaml import MOST_BYTES, read_yaml
 
 PROOF = frozenset({"aggregates", "windows"})
 """What only a spec has."""
@@ -59,7 +59,8 @@ def _may_be_spec(path: Path) -> bool:
         found = isinstance(document, Mapping) and not PROOF.isdisjoint(document)
     except CorrectTheSpec:
         # It has anchors, tags or several documents, as no spec may, or is a spec with a mistake.
-        found = PROOF_AS_TEXT.search(path.read_bytes()) is not None
+        with path.open("rb") as file:
+            found = PROOF_AS_TEXT.search(file.read(MOST_BYTES)) is not None
     if not found:
         log.info("%s has none of %s: it is no spec", path, ", ".join(sorted(PROOF)))
     return found

@@ -72,11 +72,13 @@ def read_yaml(path: Path, *, refuse: Refuse | None = None) -> Located:
     Keys that stand twice are handed to `refuse` where there is one, and the first of them stands.
     """
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            # Not to its end, which a device does not have.
+            raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise CorrectTheSpec(str(path), (f"cannot be read: {error.strerror}; name a YAML file",)) from error
     if len(raw) > MOST_BYTES:
-        raise CorrectTheSpec(str(path), (f"is {len(raw):,} bytes long; allowed are {MOST_BYTES:,}",))
+        raise CorrectTheSpec(str(path), (f"is too long; allowed are {MOST_BYTES:,} bytes",))
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

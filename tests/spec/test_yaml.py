@@ -146,6 +146,11 @@ def test_a_file_that_is_no_text_is_refused(content: bytes, told: str, tmp_path: 
         read_yaml(path)
 
 
+def test_a_device_that_has_no_end_is_not_read_to_it() -> None:
+    with pytest.raises(CorrectTheSpec, match="is too long; allowed are 1,000,000 bytes"):
+        read_yaml(Path("/dev/zero"))
+
+
 @pytest.mark.parametrize("name", ["gone.yml", "."])
 def test_a_file_that_is_not_there_is_told_with_its_path(name: str, tmp_path: Path) -> None:
     with pytest.raises(CorrectTheSpec, match="cannot be read") as caught:
