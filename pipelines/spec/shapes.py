@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal, cast
@@ -30,6 +31,8 @@ from pipelines.spec.yaml import Located
 
 MODES = ("accumulating", "discarding", "retracting")
 MOST_ROWS = 2**63 - 1
+COLUMN = re.compile(r"[^\W\d][\w-]*")
+"""What is no duration, and a column that has one."""
 TRIGGERS = "each batch | {every: <duration>} | {rows: <number>}"
 
 
@@ -148,7 +151,7 @@ def _tumbling(fields: Fields) -> Shape | None:
     if (
         size is not None
         and isinstance(size.value, str)
-        and size.value.isidentifier()
+        and COLUMN.fullmatch(size.value)
         and not ISO.fullmatch(size.value)
         and not OF_MONTHS.fullmatch(size.value)
     ):

@@ -45,7 +45,7 @@ def test_a_window_that_is_built_is_read(window: str, read: Read) -> None:
     assert len(read((WINDOW, window)).windows) == 1
 
 
-@pytest.mark.parametrize("column", ["length", "p", "PT", "hour", "p1m_size", "P5years"])
+@pytest.mark.parametrize("column", ["length", "p", "PT", "hour", "p1m_size", "P5years", "ride-length"])
 def test_a_window_as_long_as_its_event_says_is_read_whatever_its_column_is_called(
     column: str, read: Read
 ) -> None:
