@@ -68,10 +68,13 @@ def _dearest(aggregate: Aggregate, shape: Sliding | Cumulate, *, frame_us: int, 
 
 
 def _kind(part: Part, aggregate: Aggregate, *, kind: DataType) -> DataType:
-    """The type of a part where values are of that type. What is deducted without adding up is an array."""
+    """The type of a part where values are of that type. What is deducted of our own without adding up is an
+    array; a custom operation's parts may be anything, and are taken for numbers like the values.
+    """
     if part == ROWS or aggregate.op.startswith("bit_"):
         return LongType()
-    return kind if part.merge is add or part.deduct is None else ArrayType(kind)
+    is_number = part.merge is add or part.deduct is None or aggregate.op == "custom"
+    return kind if is_number else ArrayType(kind)
 
 
 def _number(choice: Choice) -> str:

@@ -131,7 +131,8 @@ def _shape(  # noqa: PLR0911  # one line a shape
             shift = "the key's hash" if shape.shift is None else f"`{shape.shift}`"
             return f"tumbling: size {show_duration(shape.size_us)}, shifted by {shift}", "1", "1 frame"
         case PerElement():
-            return f"tumbling: as long as `{shape.column}` says", "1", "1 frame"
+            offset = f", offset {show_duration(shape.offset_us)}" if shape.offset_us else ""
+            return f"tumbling: as long as `{shape.column}` says{offset}", "1", "1 frame"
         case Global():
             return "global", "1", "1 frame"
         case Custom():

@@ -155,3 +155,16 @@ def test_one_source_is_one_line_and_checks_are_counted(place: Place):
     tasks = place.sash("explain").out.split("\nTasks\n")[1].splitlines()
     assert tasks[0] == "  accumulate main → combine → finalise → publish"
     assert "  checks between them: 1 on panes" in tasks
+
+
+def test_a_custom_operation_is_deducted_where_its_values_are_exact(place: Place):
+    custom = "{custom: 'tests.aggregates.mine:SUM_OF_SQUARES', of: fare}"
+    place.write_spec(("{avg: fare}", custom))
+    told = "\n".join(" ".join(line.split()) for line in place.sash("explain").out.splitlines())
+    assert "rolling mean_fare deduct where types are exact, else prefix–suffix 2 or 3" in told
+
+
+def test_the_offset_of_windows_as_long_as_their_events_say_is_told(place: Place):
+    place.write_spec(("{tumbling: 1 hour}", "{tumbling: length, offset: 5 minutes}"))
+    told = "tumbling: as long as `length` says, offset 5 minutes"
+    assert told in section(place.sash("explain").out, "Windows")
