@@ -1,25 +1,22 @@
-"""Which batches a command line means, and whether they can run now.
-
-What the ledger says against a batch is found out here, before a Spark session is waited for.
-"""
+"""Which batches a command line means, and whether somebody has said that all of it may be done."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.written import bounds, instant
-from pipelines.errors import CorrectTheCall, WaitForTheBatch
+from pipelines.errors import CorrectTheCall
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, cut, to_us
 from pipelines.spec import Pipeline, parse_duration, parse_instant, state_fingerprint
-from pipelines.store.ledger_rows import LedgerRow, is_begun, next_batch, overlapping, unfinished
+from pipelines.store.ledger_rows import is_begun, next_batch, overlapping
 from pipelines.store.opening import opening_of
 from pipelines.store.reader import read_ledger
 
-PAUSE_SECONDS = 5.0
+MOST_BATCHES = 100_000
+"""Eleven years by the hour, and ten weeks by the minute."""
 
 
 def batches_of(arguments: Arguments, pipeline: Pipeline, *, store: str) -> tuple[Interval, ...]:
@@ -27,12 +24,23 @@ def batches_of(arguments: Arguments, pipeline: Pipeline, *, store: str) -> tuple
     every_us = None if arguments.every is None else duration_of(arguments.every, "--every")
     whole = interval_of(arguments)
     if whole is not None:
-        return (whole,) if every_us is None else tuple(cut(whole, every_us))
+        return (whole,) if every_us is None else _cut(whole, every_us, written=arguments.every)
     if every_us is not None:
         raise CorrectTheCall(
             "--every cuts an interval into batches, and none was given: say --from and --to too"
         )
     return (_next_that_has_ended(pipeline, store),)
+
+
+def _cut(whole: Interval, every_us: int, *, written: str | None) -> tuple[Interval, ...]:
+    """The batches of an interval. Raises `CorrectTheCall` where there are more than anybody means."""
+    batches = -(-(whole.end_us - whole.start_us) // every_us)
+    if batches > MOST_BATCHES:
+        raise CorrectTheCall(
+            f"--every {written} cuts {whole} into {batches:,} batches; allowed are {MOST_BATCHES:,} at once: "
+            "say a longer one, or an interval that is shorter"
+        )
+    return tuple(cut(whole, every_us))
 
 
 def interval_of(arguments: Arguments) -> Interval | None:
@@ -73,41 +81,6 @@ def duration_of(written: str, option: str) -> int:
     return length_us
 
 
-def await_turn(pipeline: Pipeline, store: str, *, batch: Interval, replace: bool, wait: bool) -> None:
-    """Return when the batch can be opened, if asked to after waiting for another; raise why it cannot."""
-    told: LedgerRow | None = None
-    while True:
-        rows = read_ledger(store, pipeline.name)
-        try:
-            opening_of(rows, batch, fingerprint=state_fingerprint(pipeline), replace=replace)
-            return
-        except WaitForTheBatch:
-            other = unfinished(rows)
-            if not wait or other is None:
-                raise
-            told = _pause(other, told)
-
-
-def await_quiet(pipeline: Pipeline, store: str, *, batches: Sequence[Interval], wait: bool) -> None:
-    """Return when no other batch than these is running; at once unless asked to wait, for to empty the tables
-    refuses then.
-    """
-    told: LedgerRow | None = None
-    while wait:
-        other = unfinished(read_ledger(store, pipeline.name))
-        if other is None or other.status != "running" or other.batch in batches:
-            return
-        told = _pause(other, told)
-
-
-def _pause(other: LedgerRow, told: LedgerRow | None) -> LedgerRow:
-    """Wait a little for a batch; say so unless that has been told."""
-    if told is None or told.batch != other.batch:
-        print(f"waiting: batch {other.batch} is {other.status}", file=sys.stderr)
-    time.sleep(PAUSE_SECONDS)
-    return other
-
-
 def described(pipeline: Pipeline, store: str, *, batch: Interval) -> str:
     """The batch, and what its running means beside those that have run."""
     overlap = overlapping(read_ledger(store, pipeline.name), batch)
@@ -120,12 +93,6 @@ def described(pipeline: Pipeline, store: str, *, batch: Interval) -> str:
             return f"{batch}, in the place of {len(overlap.others)}"
         case _:
             return str(batch)
-
-
-def is_held_up(pipeline: Pipeline, store: str, *, batch: Interval) -> bool:
-    """Whether another batch is in the way of this one."""
-    other = unfinished(read_ledger(store, pipeline.name))
-    return other is not None and other.batch != batch
 
 
 def confirm_final(pipeline: Pipeline, batches: Sequence[Interval], *, yes: bool) -> None:

@@ -11,12 +11,13 @@ from datetime import UTC, datetime
 
 from pipelines.cli.again import again
 from pipelines.cli.arguments import Arguments
-from pipelines.cli.batches import await_turn, duration_of, instant_of
+from pipelines.cli.batches import duration_of, instant_of
 from pipelines.cli.ending import Ending, ending
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import gone_on_with, interrupted
 from pipelines.cli.session import session_of
+from pipelines.cli.turns import await_turn
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval, floor_to, show_instant, to_us
 from pipelines.spec import Pipeline

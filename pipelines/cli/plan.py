@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
+from itertools import chain
 
 from pipelines.cli.arguments import Arguments
-from pipelines.cli.batches import await_quiet, await_turn, batches_of, refuse_rebuild_without_bounds
+from pipelines.cli.batches import batches_of, refuse_rebuild_without_bounds
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.replay import await_others, replayed
 from pipelines.cli.run import gone_on_with, requests_of, unfinished_first
 from pipelines.cli.session import session_of
+from pipelines.cli.turns import await_quiet, await_turn, in_its_turn
 from pipelines.cli.written import Value, indented, instant, table
 from pipelines.errors import CorrectTheCall
 from pipelines.spec import Pipeline
@@ -37,15 +40,23 @@ def plan(arguments: Arguments) -> None:
     requests = _asked(arguments, pipeline, store=store)
     if not requests:
         return
+    batches, wait = [it.batch for it in requests], arguments.wait
     if arguments.rebuild:
         refuse_rebuild_without_bounds(arguments)
-        await_quiet(pipeline, store, batches=[it.batch for it in requests], wait=arguments.wait)
+        turn = partial(await_quiet, pipeline, store, batches=batches, wait=wait)
     else:
         requests = unfinished_first(pipeline, store, requests=requests)
         first = requests[0]
-        await_turn(pipeline, store, batch=first.batch, replace=first.replace, wait=arguments.wait)
+        turn = partial(await_turn, pipeline, store, batch=first.batch, replace=first.replace, wait=wait)
+    turn()
     site = Site(session_of(arguments), store, pipeline)
-    for planned in plan_batches(site, requests, anew=arguments.rebuild):
+
+    def begun() -> tuple[Plan, Iterator[Plan]]:
+        plans = plan_batches(site, requests, anew=arguments.rebuild)
+        return next(plans), plans
+
+    next_one, others = in_its_turn(begun, site, batches=batches, turn=turn, wait=wait)
+    for planned in chain([next_one], others):
         told = _as_json(planned) if arguments.format == "json" else _as_text(pipeline.name, planned)
         print(told, end="\n" if arguments.format == "json" or len(requests) == 1 else "\n\n", flush=True)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pipelines.cli.arguments import Arguments
-from pipelines.cli.batches import await_quiet, interval_of
+from pipelines.cli.batches import interval_of
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import carry_out
 from pipelines.cli.session import session_of
+from pipelines.cli.turns import await_quiet
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.ingest import has_files
 from pipelines.ingest.events import HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE, IS_UNREADABLE

@@ -9,18 +9,16 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pipelines.cli.again import FLAGS, run_again
 from pipelines.cli.arguments import REPLAYED, Arguments
 from pipelines.cli.batches import (
-    await_quiet,
-    await_turn,
     batches_of,
     confirm_final,
     confirm_rebuild,
     described,
     instant_of,
-    is_held_up,
     refuse_rebuild_without_bounds,
 )
 from pipelines.cli.place import pipeline_of, store_of
@@ -28,8 +26,9 @@ from pipelines.cli.progress import progress
 from pipelines.cli.session import session_of
 from pipelines.cli.steps import steps_of
 from pipelines.cli.told import Interrupted
+from pipelines.cli.turns import await_quiet, await_turn, in_its_turn
 from pipelines.cli.written import instant
-from pipelines.errors import CorrectTheCall, WaitForTheBatch
+from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US, Interval
 from pipelines.spec import Pipeline, hide, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
@@ -60,10 +59,13 @@ def run(arguments: Arguments) -> None:
 def empty(arguments: Arguments, pipeline: Pipeline, *, store: str, batches: Sequence[Interval]) -> None:
     """Empty all tables for these batches to run, once somebody has said so."""
     confirm_rebuild(pipeline, yes=arguments.yes)
-    await_quiet(pipeline, store, batches=batches, wait=arguments.wait)
+    wait = arguments.wait
+    turn = partial(await_quiet, pipeline, store, batches=batches, wait=wait)
+    turn()
     for batch in batches:
         refuse_too_many_paths(pipeline, batch)
-    empty_tables(Site(session_of(arguments), store, pipeline), batches)
+    site = Site(session_of(arguments), store, pipeline)
+    in_its_turn(lambda: empty_tables(site, batches), site, batches=batches, turn=turn, wait=wait)
 
 
 def carry_out(arguments: Arguments, pipeline: Pipeline, *, store: str, requests: Sequence[Request]) -> None:
@@ -148,19 +150,15 @@ def interrupted(arguments: Arguments, request: Request) -> Interrupted:
 
 
 def _reports(site: Site, request: Request, *, wait: bool) -> Iterator[Report]:
-    while True:
-        await_turn(site.declared, site.store, batch=request.batch, replace=request.replace, wait=wait)
+    def begun() -> tuple[Report, Iterator[Report]]:
         reports = run_batch(site, request)
-        try:
-            first = next(reports)
-        except WaitForTheBatch:
-            # Several may have waited for the same batch: one of them got in, the others wait again.
-            if wait and is_held_up(site.declared, site.store, batch=request.batch):
-                continue
-            raise
-        yield first
-        yield from reports
-        return
+        return next(reports), reports
+
+    batch, replaces = request.batch, request.replace
+    turn = partial(await_turn, site.declared, site.store, batch=batch, replace=replaces, wait=wait)
+    first, others = in_its_turn(begun, site, batches=[batch], turn=turn, wait=wait)
+    yield first
+    yield from others
 
 
 def _summary(pipeline: Pipeline, store: str, *, batches: int, done: Counter[str], seconds: float) -> str:

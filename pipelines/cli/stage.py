@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pipelines.cli.arguments import Arguments
-from pipelines.cli.batches import await_turn, batches_of, confirm_final
+from pipelines.cli.batches import batches_of, confirm_final
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import empty, gone_on_with, interrupted, requests_of
 from pipelines.cli.session import session_of
 from pipelines.cli.steps import STAGES
+from pipelines.cli.turns import await_turn, in_its_turn
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
@@ -45,32 +48,44 @@ def stage(arguments: Arguments) -> None:
     if arguments.stage != STAGES[0] or has_begun:
         # What was said to the stages before, or to another source, holds for the whole batch.
         said = gone_on_with(pipeline, store, request=Request(batch=batch))
-        _refuse_unheard(arguments.stage, request, said=said)
+        _refuse_unheard(arguments, request, said=said)
         request = gone_on_with(pipeline, store, request=request)
     if arguments.final:
         confirm_final(pipeline, [batch], yes=arguments.yes)
     if arguments.rebuild:
         empty(arguments, pipeline, store=store, batches=[batch])
-    await_turn(pipeline, store, batch=batch, replace=arguments.replace, wait=arguments.wait)
+    wait = arguments.wait
+    turn = partial(await_turn, pipeline, store, batch=batch, replace=arguments.replace, wait=wait)
+    turn()
     site = Site(session_of(arguments), store, pipeline)
     try:
         for source in sources:
-            report = run_stage(site, request, stage=arguments.stage, source=source)
+            one = partial(run_stage, site, request, stage=arguments.stage, source=source)
+            report = in_its_turn(one, site, batches=[batch], turn=turn, wait=wait)
             print(report.line, flush=True)
             tell_warnings(report)
     except KeyboardInterrupt as error:
         raise interrupted(arguments, request) from error
 
 
-def _refuse_unheard(stage: str, request: Request, *, said: Request) -> None:
-    """Raise `CorrectTheCall` for a flag that comes after the last stage to hear it and is news."""
+def _refuse_unheard(arguments: Arguments, request: Request, *, said: Request) -> None:
+    """Raise `CorrectTheCall` for a flag that comes after the last stage to hear it and is news; or to that
+    stage of a source, when another has been through it.
+    """
+    stage = arguments.stage
     for flag, (name, last) in LAST_TO_HEAR.items():
         asked = getattr(request, name)
-        is_news = asked is not None and asked is not False and asked != getattr(said, name)
-        if is_news and STAGES.index(stage) > STAGES.index(last):
+        if asked is None or asked is False or asked == getattr(said, name):
+            continue
+        if STAGES.index(stage) > STAGES.index(last):
             raise CorrectTheCall(
                 f"{flag} comes too late with the stage {stage}; say it to the stage {last}, and run those "
                 "after it again, or `sash run` for all of them"
+            )
+        if stage == last == STAGES[0]:
+            raise CorrectTheCall(
+                f"{flag} holds for a whole batch, and another source has begun it without: leave out "
+                f"--source {arguments.source}, so that all sources are read again, or `sash run` it"
             )
 
 

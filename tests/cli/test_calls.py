@@ -6,13 +6,19 @@ import io
 import sys
 import threading
 import time
+from functools import partial
+from typing import cast
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from pyspark.sql import SparkSession
 
-from pipelines.cli.batches import await_turn
+from pipelines.cli import turns
+from pipelines.cli.turns import await_turn, in_its_turn
+from pipelines.errors import WaitForTheBatch
 from pipelines.spec import state_fingerprint
+from pipelines.stages import Site
 from pipelines.store.reader import table_path
 from tests.cli.conftest import INSTANT, Place, day, days
 
@@ -35,6 +41,7 @@ FIRST = ("--from", "2024-01-01", "--to", "2024-01-02")
         (["--every", "1h"], "say --from and --to too"),
         ([*FIRST, "--every", "soon"], "--every: found `soon`; allowed is like"),
         ([*FIRST, "--every", "0 h"], "--every: found `0 h`; allowed is a length above zero"),
+        ([*FIRST, "--every", "1 us"], "into 86,400,000,000 batches; allowed are 100,000 at once"),
         ([*FIRST, "--every", "1 month"], "months and years have no fixed length"),
         ([*FIRST, "--watermark", "late"], "--watermark: found `late`"),
         ([*FIRST, "--watermark", "2024-01-01", "--final"], "say one of them"),
@@ -134,6 +141,32 @@ def test_with_wait_it_goes_on_when_the_other_batch_is_done(
     await_turn(place.pipeline, place.store, batch=days(2, 3), replace=False, wait=True)
     assert len(slept) == 2
     assert capsys.readouterr().err == "waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) is running\n"
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_of_several_that_waited_one_gets_in_and_the_others_wait_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch, *, wait: bool
+):
+    site = Site(cast(SparkSession, None), place.store, place.pipeline)
+    turn = partial(await_turn, place.pipeline, place.store, batch=days(3, 4), replace=False, wait=wait)
+    write = partial(place.write_run, day(2), day(3), fingerprint=state_fingerprint(place.pipeline))
+    monkeypatch.setattr(turns, "_pause", lambda other, _: write("published", revision=1) or other)
+    tried: list[str] = []
+
+    def begin() -> str:
+        tried.append("once")
+        if len(tried) == 1:
+            # Somebody else who waited was quicker.
+            write("running")
+            raise WaitForTheBatch("another batch is at work")
+        return "begun"
+
+    if wait:
+        assert in_its_turn(begin, site, batches=[days(3, 4)], turn=turn, wait=wait) == "begun"
+    else:
+        with pytest.raises(WaitForTheBatch, match="another batch is at work"):
+            in_its_turn(begin, site, batches=[days(3, 4)], turn=turn, wait=wait)
+    assert len(tried) == 1 + wait
 
 
 def test_a_replay_with_wait_looks_for_what_to_replay_when_the_other_batch_is_done(
