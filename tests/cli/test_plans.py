@@ -109,7 +109,7 @@ def replay_as_planned(place: Place, what: str, *, said: str) -> list[str]:
     """The kinds of the batches in the plan of a replay, which touched nothing and was what the replay then
     did.
     """
-    before, stood = panes(place), versions(place)
+    before, stood, files = panes(place), versions(place), files_of(place)
     planned = place.sash("plan", "--replay", what, "--format", "json")
     assert (planned.code, versions(place)) == (0, stood)
     assert said in planned.err
@@ -121,6 +121,11 @@ def replay_as_planned(place: Place, what: str, *, said: str) -> list[str]:
         assert plan["counts"]["quarantined" if what == "quarantine" else what] == 0
         assert [plan["counts"][fate] for fate in FATES] == [getattr(row, fate) for fate in FATES]
         assert sum(it["panes"] for it in plan["published"]) == row.panes
+        done = counts_of(place, row)
+        assert [plan["counts"].get(name, 0) for name in WRITTEN] == [done[name] for name in WRITTEN]
+    if len(told) == 1:
+        gone = {it["table"]: without_written_sizes(it) for it in told[0]["rewritten"]}
+        assert gone == rewritten(files, files_of(place))
     published = Counter[tuple[str, str, str]]()
     for plan in told:
         published.update({sort_of(it): it["panes"] for it in plan["published"]})
