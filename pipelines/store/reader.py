@@ -222,9 +222,10 @@ def _open(store: str, pipeline_name: str, *, table: str) -> DeltaTable:
     try:
         return DeltaTable(path)
     except TableNotFoundError as error:
+        first = "first batch under a spec with `event_id`" if table == "event_ids" else "first batch"
         raise CorrectTheCall(
             f"there is no table `{table}` of pipeline `{pipeline_name}` yet: nothing is at {path}. The "
-            "first batch makes it: run one, with `sash run`, or name the store that has it, with --store"
+            f"{first} makes it: run one, with `sash run`, or name the store that has it, with --store"
         ) from error
 
 
