@@ -37,13 +37,29 @@ PICKING = (
 )
 
 
+PUT_IN_ORDER = (
+    "variance",
+    "variance_pop",
+    "stddev",
+    "stddev_pop",
+    "skewness",
+    "kurtosis",
+    "covariance",
+    "correlation",
+    "linear_trend",
+)
+
+
 def is_unchanged(now: Column, before: Column, *, kind: DataType, op: str) -> Column:
     """Whether a value of an operation, or a part of its state, is what it was. Never null.
 
     What is picked out of the values is the same only when it is equal: no order of adding has a part in it.
+    Nor has it in the states of moments, whose values are put in order first; and of few values the pivot
+    alone says where they are, which may have moved by much beside their spread and little beside itself.
     """
+    is_state = isinstance(kind, StructType)
     is_sketch = isinstance(kind, StructType) and set(kind.names) == SKETCH
-    if op in PICKING and not is_sketch:
+    if (op in PICKING and not is_sketch) or (op in PUT_IN_ORDER and is_state):
         if can_be_ordered(kind):
             return now.eqNullSafe(before)
         if isinstance(kind, MapType) and can_be_ordered(kind.valueType):

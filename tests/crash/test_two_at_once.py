@@ -127,6 +127,27 @@ def test_of_two_that_begin_at_the_same_moment_one_works_and_a_neighbour_does_not
     assert world.contents() == calm.contents()
 
 
+def test_upkeep_again_and_again_beside_a_batch_costs_it_nothing(
+    spark: SparkSession, tmp_path: Path, start: Callable[..., Started]
+) -> None:
+    world = World.make(tmp_path / "world")
+    world.run(spark, FIRST)
+    calm = world.copy(tmp_path / "calm")
+    calm.run(spark, SECOND_BATCH)
+    batch = start(world, SECOND_BATCH)
+    assert wait_until(lambda: (SECOND_BATCH, "running") in statuses(world), batch.process)
+    kept = 0
+    while batch.process.poll() is None:
+        subprocess.run(command(world, "maintain"), check=True, timeout=PATIENCE_SECONDS, capture_output=True)
+        kept += 1
+    assert batch.ends()[0] == 0
+    assert kept > 1
+    assert world.contents() == calm.contents()
+    # The same again finds all that it looks for.
+    world.run(spark, SECOND_BATCH)
+    assert world.contents() == calm.contents()
+
+
 @pytest.mark.parametrize("commits", [1, 5, 10])
 def test_an_attempt_that_was_taken_over_and_wakes_up_writes_nothing(
     spark: SparkSession, tmp_path: Path, start: Callable[..., Started], commits: int

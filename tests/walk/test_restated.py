@@ -64,6 +64,33 @@ def test_an_average_of_whole_numbers_is_corrected_however_little_it_changes(
     assert told == [("insert", many + 7.0), ("retract", float(many))]
 
 
+def test_what_is_far_from_zero_is_corrected_by_little_where_its_spread_is_little(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #   1e9           1e9 + 1            moves by 1.5 thousandths: little beside 1e9, and much beside one
+    #   |------------ a window of both ------------|
+    value = "1e9D + number / 1000.0D"
+    asked = ", ".join(f"{op}: {{{op}: {value}}}" for op in ("variance", "sum"))
+    asked += f", linear_trend: {{linear_trend: {value}, by: {value} * 2}}"
+    spec = SPEC.replace("{total: {sum: number}}", f"{{{asked}}}").partition("windows:")[0]
+    clicks: list[Click] = [("ann", 0, 10, 0), ("ann", 1000, 70, 0)]
+    windows = "windows: {both: {sliding: 120 s, step: 60 s}, visit: {session: 70 s, max: 200 s}}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec + windows)
+    request = Request(batch=BATCH, final=True)
+    list(run_batch(site, request))
+    list(run_batch(site, request))
+    tables = tmp_path / "store" / "clicks"
+    assert {row["revision"] for row in in_microseconds(tables / "runs")} == {0}
+    write_clicks(tmp_path, [clicks[0], ("ann", 1001, 70, 0)])
+    list(run_batch(site, request))
+    found = {
+        (row["window"], row["window_start"] // SECOND): row for row in in_microseconds(tables / "windows")
+    }
+    for whole in (found["both", 0], found["visit", 10]):
+        assert whole["variance"] == pytest.approx(1.001**2 / 2, rel=1e-7)
+        assert whole["sum"] == 2e9 + 1.001
+
+
 @pytest.mark.slow
 def test_a_restatement_says_that_it_restates_where_it_splits_a_session_and_where_it_joins_two(
     spark: SparkSession, tmp_path: Path
