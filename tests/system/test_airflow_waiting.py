@@ -18,7 +18,7 @@ from pipelines.intervals import Interval, to_us
 from pipelines.store import small
 from pipelines.store.ledger_rows import LedgerRow, Status
 from pipelines.store.tables import RUNS, Folder
-from tests.system.services import RUN_SECONDS, Services, await_that
+from tests.system.services import RUN_SECONDS, Json, Services, await_that
 from tests.system.serving import DAG_FILE, ledger, serving
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -88,21 +88,22 @@ def test_a_batch_that_was_given_up_is_not_begun_again_by_the_next_try_of_its_tas
     bounds = {"from": "2024-01-01", "to": "2024-01-02"}
     run = airflow.trigger("broken", **bounds)
     waits = "up_for_retry"
-    await_that(lambda: state_of(airflow, run) == waits, RUN_SECONDS)
+    await_that(lambda: reading(airflow, run)["state"] == waits, RUN_SECONDS)
     given = [word for name, instant in bounds.items() for word in (f"--{name}", instant)]
     words = ("abandon", airflow.folder / "dags" / "broken.yml", *given, "--store", airflow.folder / "store")
     subprocess.run([sys.executable, "-c", SASH, *words], check=True, timeout=120)
     assert airflow.outcome("broken", run) == "failed"
-    task = airflow.tasks("broken", run)["accumulate main"]
+    task = reading(airflow, run)
     assert (task["state"], task["try_number"]) == ("failed", 2)
     log = f"dags/broken/dagRuns/{run}/taskInstances/accumulate/logs/2?map_index=0&full_content=true"
     assert "was given up (`sash abandon`)" in str(airflow.ask("GET", log)["content"])
     assert [(row.batch, row.status) for row in ledger(airflow, "broken")] == [(FIRST, "abandoned")]
 
 
-def state_of(airflow: Services, run: str) -> object:
-    """How the one task stands that reads the broken file."""
-    return airflow.tasks("broken", run).get("accumulate main", {}).get("state")
+def reading(airflow: Services, run: str) -> Json:
+    """The one task that reads the broken file; it has a name once it was mapped over its source."""
+    (task,) = [it for it in airflow.tasks("broken", run).values() if it["task_id"] == "accumulate"]
+    return task
 
 
 def says(airflow: Services, dag: str, run: str, words: str) -> bool:
