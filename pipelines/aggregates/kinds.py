@@ -79,8 +79,6 @@ def _is_collated(kind: DataType) -> bool:
             return not kind.isUTF8BinaryCollation()
         case ArrayType():
             return _is_collated(kind.elementType)
-        case MapType():
-            return _is_collated(kind.keyType) or _is_collated(kind.valueType)
         case StructType():
             return any(_is_collated(field.dataType) for field in kind)
         case _:

@@ -134,8 +134,7 @@ def _asked_of_source(source: Source) -> Iterator[Asked]:
     }
     for name, (sql, wanted) in expressions.items():
         if sql is not None:
-            place = f"source `{source.name}`: {name}"
-            yield Asked(sql=sql, place=place, wanted=wanted, ordered=name == "substream")
+            yield Asked(sql=sql, place=f"source `{source.name}`: {name}", wanted=wanted)
 
 
 def _asked_of_aggregates(source: Source, pipeline: Pipeline) -> Iterator[Asked]:

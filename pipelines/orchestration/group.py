@@ -90,9 +90,8 @@ def beside_caller(spec: str | Path) -> Path:
     path = Path(spec)
     frame = inspect.currentframe()
     while not path.is_absolute() and frame is not None:
-        # Not where a link leads to: `sash` and the DAG begin at the same home.
-        called_from = Path(frame.f_code.co_filename).absolute()
-        if called_from.parent != Path(__file__).absolute().parent:
+        called_from = Path(frame.f_code.co_filename).resolve()
+        if called_from.parent != Path(__file__).resolve().parent:
             return called_from.parent / path
         frame = frame.f_back
     return path

@@ -8,7 +8,7 @@ of its run where there is none.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,8 +142,6 @@ class BatchTasks:
         pipeline = load(self.spec)
         tables = folder_of(choosing.store_of(pipeline, self.store), pipeline)
         attempt = opened.get("attempt")
-        if is_given_up(opened, self._rows(pipeline)):
-            return
         is_left = leave(
             tables,
             taken(opened)[0],
@@ -169,16 +167,18 @@ class BatchTasks:
 
     def _run(self, opened: Chosen, stage: str, *, source: str | None = None) -> Told:
         from pipelines.orchestration import stage_work
+        from pipelines.orchestration.given_up import is_given_up
+        from pipelines.store import attempts
 
         _refuse_unopened(opened)
         pipeline = load(self.spec)
         place = {"store": choosing.store_of(pipeline, self.store), "address": self._spark()}
         with stage_work.at_work(pipeline, opened, **place) as (site, request), _ending():
             # Now, for to open a session may take long. A stage would open the batch once more.
-            if is_given_up(opened, self._rows(pipeline)):
+            if is_given_up(opened, self._rows(pipeline), begun=attempts.read(site.tables)):
                 raise AirflowFailException(
-                    f"batch {request.batch} was given up (`sash abandon`) since this run opened it, or its "
-                    "place was taken. To run it after all, clear `open_batch` with those after it"
+                    f"batch {request.batch} was given up since this run opened it (`sash abandon`). To run "
+                    "it after all, clear `open_batch` with those after it"
                 )
             report = stage_work.run_stage(site, request, stage=stage, source=source)
         log.info(report.line)
@@ -217,13 +217,6 @@ def _ending() -> Iterator[None]:
         if error.is_over:
             raise AirflowFailException(str(error)) from error
         raise
-
-
-def is_given_up(opened: Chosen, rows: Sequence[LedgerRow]) -> bool:
-    """Whether the batch has been given up since this run opened it, or somebody else has begun it anew."""
-    of_run = [row for row in rows if (row.batch, row.revision) == (batch_in(opened), opened["revision"])]
-    started_us = opened.get("started_us")
-    return any(row.status == "abandoned" or started_us not in (None, row.started_at_us) for row in of_run)
 
 
 def _refuse_unopened(opened: Chosen | None) -> None:

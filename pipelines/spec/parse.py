@@ -35,7 +35,8 @@ def understood(path: Path, *, home: Path | None = None) -> tuple[Pipeline, tuple
     """What can be understood of a spec file, and all of its problems: sources, aggregates and windows in
     which something is wrong are left out.
     """
-    path = absolute(Path(path))
+    # Where links lead to, as Python finds the file of a DAG; a pipe leads to no place.
+    path = Path(path).resolve() if Path(path).is_file() else Path(path).absolute()
     told = os.environ.get("SASH_HOME")
     start = home or (Path(told) if told else path.parent.parent)
     problems = Problems()
@@ -45,11 +46,6 @@ def understood(path: Path, *, home: Path | None = None) -> tuple[Pipeline, tuple
     for line, problem in name_problems(document):
         problems.add(line, problem)
     return pipeline, problems.told()
-
-
-def absolute(path: Path) -> Path:
-    """Where a file is; links in its folder stay what they are called, unless `..` leads away from them."""
-    return path.parent.resolve() / path.name if ".." in path.parts else path.absolute()
 
 
 def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -> Pipeline:

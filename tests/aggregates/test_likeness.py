@@ -7,7 +7,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType
 
-from pipelines.aggregates import are_alike, is_unchanged
+from pipelines.aggregates import are_alike, is_unchanged, operation_of
+from pipelines.aggregates.comoments import COMOMENTS
+from pipelines.aggregates.likeness import PUT_IN_ORDER
+from pipelines.aggregates.moments import MOMENTS
+from tests.aggregates.test_laws import BUILT_IN, aggregate_of
 
 NEAR = "0.1D + 0.2D", "0.3D"
 
@@ -76,3 +80,8 @@ def test_what_is_counted_by_its_value_is_the_same_only_when_that_is_equal(
     kind = near.schema["one"].dataType
     told = [is_unchanged(F.col("one"), F.col(it), kind=kind, op=op).alias(it) for it in ("one", "other")]
     assert list(near.select(*told).first()) == [True, False]
+
+
+def test_states_whose_values_are_put_in_order_are_those_of_moments() -> None:
+    parts = {op: operation_of(aggregate_of(op)).parts for op in BUILT_IN}
+    assert set(PUT_IN_ORDER) == {op for op, held in parts.items() if held in [(MOMENTS,), (COMOMENTS,)]}

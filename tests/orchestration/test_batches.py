@@ -21,10 +21,11 @@ from pipelines.orchestration.batches import (
     taken,
 )
 from pipelines.orchestration.choosing import intervals_at, refuse_nowhere
+from pipelines.orchestration.given_up import is_given_up
 from pipelines.orchestration.params import Wishes
-from pipelines.orchestration.tasks import is_given_up
 from pipelines.orchestration.timetable import BatchTimetable
 from pipelines.spec import Pipeline, load
+from pipelines.store.attempts import Attempt
 from pipelines.store.ledger_rows import LedgerRow, Status
 
 DAY_US = 86_400_000_000
@@ -138,22 +139,32 @@ def test_what_is_handed_on_is_what_is_taken_to_the_microsecond(wishes: Wishes) -
 
 
 @pytest.mark.parametrize(
-    ("status", "started_us", "expected"),
+    ("status", "started_us", "since", "expected"),
     [
-        ("running", 5, False),
-        ("failed", 5, False),
-        ("published", 5, False),
-        ("abandoned", 5, True),
-        # Somebody else has begun it anew.
-        ("running", 6, True),
+        ("running", 5, None, False),
+        ("failed", 5, None, False),
+        ("published", 5, None, False),
+        ("abandoned", 5, None, True),
+        # Somebody else has begun it anew: another run, or `sash run`.
+        ("running", 6, (8, "open"), True),
+        ("failed", 6, (8, None), True),
+        # A task of this run has: it had ended without a change.
+        ("running", 6, (8, "accumulate"), False),
+        ("running", 6, (7, "open"), False),
     ],
 )
-def test_a_batch_is_given_up_where_the_ledger_says_so_or_has_another_beginning(
-    status: Status, started_us: int, *, expected: bool
+def test_a_batch_is_given_up_where_the_ledger_says_so_or_somebody_else_has_begun_it(
+    status: Status, started_us: int, since: tuple[int, str | None] | None, *, expected: bool
 ) -> None:
-    opened = {**bounds_of(days(1, 2)), "revision": 0, "started_us": 5}
+    opened = {**bounds_of(days(1, 2)), "revision": 0, "attempt": 7, "started_us": 5}
     row = LedgerRow(
         batch=days(1, 2), revision=0, status=status, spec_fingerprint="f", started_at_us=started_us
     )
-    assert is_given_up(opened, [row]) == expected
-    assert not is_given_up(opened, [replace(row, revision=1), replace(row, batch=days(2, 3))])
+    begun = []
+    if since is not None:
+        one = Attempt.begun(days(1, 2), 0, stage=since[1], source=None, at_us=1)
+        begun.append(replace(one, attempt=since[0]))
+    assert is_given_up(opened, [row], begun=begun) == expected
+    assert not is_given_up(opened, [replace(row, revision=1), replace(row, batch=days(2, 3))], begun=begun)
+    without = {name: it for name, it in opened.items() if name != "started_us"}
+    assert is_given_up(without, [row], begun=begun) == (status == "abandoned")

@@ -107,7 +107,19 @@ def happened(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@given(told=some_shapes, events=happened())
+def has_much(told: Told) -> bool:
+    """Whether windows differ in what they publish, and when."""
+    definitions = [definition for _, definition in told.values()]
+    modes, early = {it.mode for it in definitions}, {it.early for it in definitions}
+    return len(modes) > 1 and len(early) > 2 and any(it.lateness for it in definitions)
+
+
+def are_many(events: list[Event]) -> bool:
+    """Whether events are of both keys, at many instants."""
+    return len({it.key for it in events}) > 1 and len({it.event_us for it in events}) > len(events) // 2
+
+
+@given(told=some_shapes.filter(has_much), events=happened().filter(are_many))
 @examples(1)
 def test_some_windows_publish_what_the_plain_loops_do(
     spark: SparkSession, told: Told, events: list[Event]
@@ -116,7 +128,7 @@ def test_some_windows_publish_what_the_plain_loops_do(
 
 
 @pytest.mark.slow
-@given(told=all_shapes, events=happened())
+@given(told=all_shapes.filter(has_much), events=happened().filter(are_many))
 @examples(6, always_the_same=False)
 def test_all_windows_publish_what_the_plain_loops_do(
     spark: SparkSession, told: Told, events: list[Event]

@@ -64,31 +64,53 @@ def test_an_average_of_whole_numbers_is_corrected_however_little_it_changes(
     assert told == [("insert", many + 7.0), ("retract", float(many))]
 
 
+#                                 1e9            1e9 + 1            moves by a thousandth: little beside 1e9,
+#   window of both, session     |-----------------------------|     and much beside one
+MOMENTS = {"variance": 1.001**2 / 2, "stddev_pop": 1.001 / 2, "covariance": 1001 * 1.001 / 2}
+FAR = "1e9D + number / 1000.0D"
+
+
+@pytest.mark.parametrize(
+    "op", ["variance", *[pytest.param(op, marks=pytest.mark.slow) for op in ("stddev_pop", "covariance")]]
+)
 def test_what_is_far_from_zero_is_corrected_by_little_where_its_spread_is_little(
+    spark: SparkSession, tmp_path: Path, op: str
+) -> None:
+    by = ", by: number" if op == "covariance" else ""
+    before, after = corrected(spark, tmp_path, asked=f"{op}: {FAR}{by}", numbers=(0, 1000, 1001))
+    assert after == pytest.approx(dict.fromkeys(("both", "visit"), MOMENTS[op]), rel=1e-6)
+    assert before != pytest.approx(after, rel=1e-6)
+
+
+def test_sums_that_cancel_in_a_window_are_corrected_by_little_beside_each(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    #   1e9           1e9 + 1            moves by 1.5 thousandths: little beside 1e9, and much beside one
-    #   |------------ a window of both ------------|
-    value = "1e9D + number / 1000.0D"
-    asked = ", ".join(f"{op}: {{{op}: {value}}}" for op in ("variance", "sum"))
-    asked += f", linear_trend: {{linear_trend: {value}, by: {value} * 2}}"
-    spec = SPEC.replace("{total: {sum: number}}", f"{{{asked}}}").partition("windows:")[0]
-    clicks: list[Click] = [("ann", 0, 10, 0), ("ann", 1000, 70, 0)]
+    many = 10**13
+    before, after = corrected(spark, tmp_path, asked="sum: number * 1.0D", numbers=(many, -many, 1 - many))
+    assert before == {"both": 0.0, "visit": 0.0}
+    assert after == {"both": 1.0, "visit": 1.0}
+
+
+def corrected(
+    spark: SparkSession, folder: Path, *, asked: str, numbers: tuple[int, int, int]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """What a window and a session of two numbers say, and when another took the place of the second."""
+    spec = SPEC.replace("{total: {sum: number}}", f"{{it: {{{asked}}}}}").partition("windows:")[0]
     windows = "windows: {both: {sliding: 120 s, step: 60 s}, visit: {session: 70 s, max: 200 s}}\n"
-    site = site_of(spark, tmp_path, clicks, spec=spec + windows)
-    request = Request(batch=BATCH, final=True)
-    list(run_batch(site, request))
-    list(run_batch(site, request))
-    tables = tmp_path / "store" / "clicks"
-    assert {row["revision"] for row in in_microseconds(tables / "runs")} == {0}
-    write_clicks(tmp_path, [clicks[0], ("ann", 1001, 70, 0)])
-    list(run_batch(site, request))
-    found = {
-        (row["window"], row["window_start"] // SECOND): row for row in in_microseconds(tables / "windows")
-    }
-    for whole in (found["both", 0], found["visit", 10]):
-        assert whole["variance"] == pytest.approx(1.001**2 / 2, rel=1e-7)
-        assert whole["sum"] == 2e9 + 1.001
+    first, second, other = numbers
+    site = site_of(spark, folder, [("ann", first, 10, 0), ("ann", second, 70, 0)], spec=spec + windows)
+    request, found = Request(batch=BATCH, final=True), []
+    for number in (second, other):
+        write_clicks(folder, [("ann", first, 10, 0), ("ann", number, 70, 0)])
+        # Twice: the same data are none to restate.
+        for _ in range(2):
+            list(run_batch(site, request))
+        rows = in_microseconds(folder / "store" / "clicks" / "windows")
+        starts = {"both": 0, "visit": 10 * SECOND}
+        found.append({it["window"]: it["it"] for it in rows if it["window_start"] == starts[it["window"]]})
+    runs = in_microseconds(folder / "store" / "clicks" / "runs")
+    assert [row["revision"] for row in runs] == [0, 1]
+    return found[0], found[1]
 
 
 @pytest.mark.slow
