@@ -77,12 +77,13 @@ def _exact_averages(states: DataFrame, pipeline: Pipeline) -> frozenset[str]:
 def _publishes(
     both: DataFrame, pipeline: Pipeline, *, publication: Publication, exact: frozenset[str]
 ) -> Column:
+    has_changed = _has_changed(both, pipeline, exact=exact)
     if not publication.restated:
-        return fires(pipeline, publication)
+        return fires(pipeline, publication, has_changed=has_changed)
     is_wanted = ((F.col("timing") != "EARLY") | fires_early(pipeline)) & _is_touched(pipeline)
     fresh = (F.col("event_count") > 0) & is_wanted
     is_due = (F.col("event_count") > 0) & (F.col("timing") == "ON_TIME")
-    changed = _has_changed(both, pipeline, exact=exact) & _is_touched(pipeline)
+    changed = has_changed & _is_touched(pipeline)
     return F.when(is_published(), changed | is_due).otherwise(fresh)
 
 

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from pipelines.intervals import Interval
 from pipelines.stages import Request, run_batch
 from tests.oracle.publishing import Event
-from tests.walk.shaped import SECOND, Shaped, at_most_three, session
+from tests.walk.published import rows_of
+from tests.walk.shaped import SECOND, Shaped, at_most_three, pairs, session
 from tests.walk.story import LENGTH, Story, Windows, write_events
 
 OPEN = {"early": "each batch", "lateness": 1_000 * SECOND}
@@ -94,3 +95,44 @@ def standing(events: list[Event]) -> Windows:
                 total, count = found.get(place, (0, 0))
                 found[place] = (total + event.number, count + 1)
     return found
+
+
+@pytest.mark.slow
+def test_a_session_that_has_bounds_of_a_published_one_again_and_other_events_is_published(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #        38       43                 two at most, no further apart than eight seconds
+    #   at first: 1, 2                   [38, 46) is published: 3
+    #   then:     2    1                 [38, 51) waits, so that one stands
+    #   then:     2    1, 4              [38, 46) once more, without the 1 that was told of in it
+    rules = {"lateness": 300 * SECOND}
+    told = {
+        "whole": pairs(**rules),
+        "undone": pairs(**rules, mode="retracting"),
+        "news": pairs(**rules, mode="discarding"),
+    }
+    first = [Event(1, "ann", 38 * SECOND, 0), Event(2, "ann", 38 * SECOND, 0)]
+    reached = Event(8, "bob", 67 * SECOND, SECOND)
+    moved = [first[0]._replace(event_us=43 * SECOND), first[1]]
+    third = Event(4, "ann", 43 * SECOND, LENGTH)
+    story = Story(spark, tmp_path, [*first, reached], told)
+    stood = {}
+    for events, batch in (
+        ([*first, reached], Interval(0, LENGTH)),
+        ([*moved, reached], Interval(0, LENGTH)),
+        ([*moved, reached, third], Interval(LENGTH, 2 * LENGTH)),
+    ):
+        write_events(tmp_path / "data", events)
+        list(run_batch(story.site, Request(batch=batch)))
+        stood = {place[:1] + place[2:]: it for place, it in story.windows().items() if place[1] == "ann"}
+        if events[0] in first:
+            assert stood == {(name, 38 * SECOND, 46 * SECOND): (3, 2) for name in told}
+    assert stood == {(name, 38 * SECOND, 46 * SECOND): (2, 1) for name in told}
+    panes = [it for it in rows_of(tmp_path / "store" / "story" / "panes") if it["batch_start"] == LENGTH]
+    found = sorted((it["window"], it["kind"], it["total"], it["timing"], it["pane_index"]) for it in panes)
+    taken_back = [
+        (name, kind, total, "LATE", 1)
+        for name in ("news", "undone")
+        for kind, total in (("insert", 2), ("retract", 3))
+    ]
+    assert found == [*taken_back, ("whole", "insert", 2, "LATE", 1)]
