@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from typing import TypeGuard
 
-from pipelines.checks.expectation import REMARKS, Entries, Expectation, Value
+from pipelines.checks.expectation import REMARKS, Entries, Expectation, Value, show
 from pipelines.checks.row_rules import IGNORE_ROW_IF, ROW_RULES, SCOPE, Shape
 from pipelines.spec import parse_instant
 from pipelines.spec.sql import problems_of
@@ -20,6 +20,10 @@ PAIR = 2
 def argument_problems(expectation: Expectation) -> Iterator[str]:
     """What is wrong with the arguments of a row rule; of others only what their SQL may not do."""
     yield from _refused_conditions(expectation)
+    for name, (allowed, fits) in OF_REMARKS.items():
+        remark = expectation.argument(name)
+        if remark is not None and not fits(remark):
+            yield f"`{name}` is {show(remark)}; allowed is {allowed}"
     shape = ROW_RULES.get(expectation.name)
     if shape is None:
         return
@@ -43,7 +47,8 @@ def _contradictions(expectation: Expectation, shape: Shape) -> Iterator[str]:
     low, high = expectation.argument("min_value"), expectation.argument("max_value")
     if "min_value" in shape.optional and low is None and high is None:
         yield "neither `min_value` nor `max_value` is given; one of them is needed"
-    if _is_number(low) and _is_number(high) and low > high:
+    least, most = (it if _is_number(it) else _instant_us(it) for it in (low, high))
+    if _is_number(low) == _is_number(high) and least is not None and most is not None and least > most:
         yield f"`min_value` {low} is above `max_value` {high}; no value lies between"
     condition, parser = expectation.argument("row_condition"), expectation.argument("condition_parser")
     if isinstance(condition, str) and parser is None:
@@ -81,13 +86,20 @@ def _is_bound(value: Value) -> bool:
 
 
 def _is_instant(value: Value) -> bool:
-    if not isinstance(value, str):
-        return False
+    return isinstance(value, str) and _instant_us(value) is not None
+
+
+def _instant_us(value: Value) -> int | None:
+    if not isinstance(value, str | date):
+        return None
     try:
-        parse_instant(value)
+        return parse_instant(str(value))
     except ValueError:
-        return False
-    return True
+        return None
+
+
+def _are_texts(value: Value) -> bool:
+    return isinstance(value, str) or (isinstance(value, tuple) and all(isinstance(it, str) for it in value))
 
 
 def _is_regex_list(value: Value) -> bool:
@@ -131,3 +143,11 @@ KINDS: dict[str, tuple[str, Callable[[Value], bool]]] = {
     "mostly": ("a number from 0 to 1", _is_share),
     "condition_parser": _one_of(*PARSERS),
 }
+
+OF_REMARKS: dict[str, tuple[str, Callable[[Value], bool]]] = {
+    "severity": _one_of("critical", "warning", "info"),
+    "description": ("a text", lambda value: isinstance(value, str)),
+    "notes": ("a text or a list of texts", _are_texts),
+    "meta": ("a mapping", lambda value: isinstance(value, Entries)),
+}
+"""What Great Expectations keeps beside an expectation, of whatever kind."""

@@ -17,6 +17,7 @@ from pipelines.spec import parse_instant
 Details = dict[str, object]
 BOUNDS = ("min_value", "max_value")
 SET = "value_set"
+OF_ROWS = "expect_column_values_"
 
 POSITION = "position"
 SEVERITY = {"stop": "critical", "warn": "warning", "quarantine": "info"}
@@ -36,12 +37,15 @@ def configurations(expectations: Sequence[Expectation], schema: StructType | Non
 
 def _configuration(expectation: Expectation, position: int, *, kind: DataType | None) -> Details:
     given = {name: thaw(value) for name, value in expectation.arguments if value is not None}
+    if expectation.name.startswith(OF_ROWS) and isinstance(kind, TimestampNTZType):
+        # Spark compares rows with a literal, and PySpark makes instants of these by the machine's zone.
+        kind = TimestampType()
     given |= {name: _bound(given[name], kind) for name in BOUNDS if name in given}
     items = given.get(SET)
     if isinstance(items, list):
         given[SET] = [_bound(item, kind) if isinstance(item, date) else item for item in items]
     remarks = {name: given.pop(name) for name in REMARKS if name in given}
-    meta = remarks.get("meta")
+    meta = _written(remarks.get("meta"))
     return {
         "type": expectation.name,
         "kwargs": given,
@@ -49,6 +53,19 @@ def _configuration(expectation: Expectation, position: int, *, kind: DataType | 
         **remarks,
         "meta": {**(meta if isinstance(meta, dict) else {}), POSITION: position},
     }
+
+
+def _written(value: object) -> object:
+    """As JSON has it, which knows no dates."""
+    match value:
+        case dict():
+            return {str(name): _written(it) for name, it in value.items()}
+        case list():
+            return [_written(it) for it in value]
+        case date():
+            return value.isoformat()
+        case _:
+            return value
 
 
 def _bound(value: object, kind: DataType | None) -> object:

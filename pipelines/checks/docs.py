@@ -1,7 +1,7 @@
 """Data Docs: Great Expectations' own pages about the results of a run, as files that any browser opens.
 
-Pages of earlier runs stay and the index lists the newest of them. Nothing is fetched: the pages are written
-from results alone, those of compiled row rules like all others.
+The newest thousand pages stay, and the index lists the newest of them. Nothing is fetched: the pages are
+written from results alone, those of compiled row rules like all others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pipelines.checks.configurations import Details, configurations
 from pipelines.checks.expectation import Expectation
 from pipelines.checks.importing import imported
 from pipelines.checks.results import Result
-from pipelines.checks.site import file_name, site_context
+from pipelines.checks.site import file_name, forget_old_results, site_context
 from pipelines.intervals import from_us
 
 
@@ -35,6 +35,7 @@ def build_docs(
     suite = file_name(suite_name)
     suite_key = ExpectationSuiteIdentifier(name=suite)
     result_key = ValidationResultIdentifier(suite_key, run, "checks")
+    forget_old_results(folder)
     context = site_context(folder)
     context.stores["expectations"].set(suite_key, _suite(suite, results))
     context.stores["results"].set(result_key, _validation(suite, results, run=run))

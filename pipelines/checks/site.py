@@ -6,6 +6,7 @@ The index is made from the kept results, so none of them may go while its page i
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -13,7 +14,9 @@ from pipelines.checks.configurations import Details
 from pipelines.checks.importing import imported
 
 LISTED = 200
-"""How many runs the index lists; all their pages are kept."""
+"""How many runs the index lists."""
+KEPT = 1_000
+"""Of how many the results and pages are kept: Great Expectations goes through all of them at each gate."""
 
 
 class Context(Protocol):
@@ -43,11 +46,26 @@ def site_context(folder: Path) -> Context:
         stores={
             **in_memory.stores,
             "expectations": _store("ExpectationsStore", folder / "json" / "expectations"),
-            "results": _store("ValidationResultsStore", folder / "json" / "validations"),
+            "results": _store("ValidationResultsStore", _results(folder)),
         },
         data_docs_sites={"pages": _site(folder)},
     )
     return cast(Context, great_expectations.get_context(project_config=config, mode="ephemeral"))
+
+
+def forget_old_results(folder: Path) -> None:
+    """Let the oldest results go, and with the next page Great Expectations lets theirs go."""
+    # By suite, name of the run, and when it looked.
+    looks = sorted(_results(folder).glob("*/*/*"), key=lambda it: it.name)
+    for look in looks[:-KEPT]:
+        # Others may be at it too.
+        shutil.rmtree(look, ignore_errors=True)
+        if not any(look.parent.glob("*")):
+            shutil.rmtree(look.parent, ignore_errors=True)
+
+
+def _results(folder: Path) -> Path:
+    return folder / "json" / "validations"
 
 
 def _store(kind: str, folder: Path) -> Details:

@@ -13,12 +13,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, StringType
 
-from pipelines.checks.expectation import Expectation, show
+from pipelines.checks.expectation import Expectation, Value, show
 from pipelines.checks.predicates import compile_rule
 from pipelines.spec.sql import taken_for_functions
 
 BETWEEN = "expect_column_values_to_be_between"
 IN_SETS = ("expect_column_values_to_be_in_set", "expect_column_values_to_not_be_in_set")
+IN_PAIRS = "expect_column_pair_values_to_be_in_set"
 MAY_BE_MISSING = "expect_column_to_exist"
 
 
@@ -68,21 +69,33 @@ def _problems(candidates: DataFrame, expectation: Expectation) -> Iterator[str]:
             f"{where}: column `{expectation.columns[0]}` is {value.simpleString().upper()}; allowed are "
             "numbers and times: cast it in `select`"
         )
+    for name, column, items in _compared(expectation):
+        kind = candidates.select(column).schema[0].dataType
+        yield from (f"{where}: {it}" for it in _of_other_kinds(items, name, column=column, kind=kind))
+
+
+def _compared(expectation: Expectation) -> Iterator[tuple[str, str, list[Value]]]:
+    """What each column of a rule about sets is compared with, and the argument that says so."""
     if expectation.name in IN_SETS:
-        yield from (f"{where}: {problem}" for problem in _of_other_kinds(expectation, value))
+        items = expectation.argument("value_set")
+        yield "value_set", expectation.columns[0], [*items] if isinstance(items, tuple) else []
+    if expectation.name == IN_PAIRS:
+        listed = expectation.argument("value_pairs_set")
+        pairs = [it for it in listed if isinstance(it, tuple)] if isinstance(listed, tuple) else []
+        for place, column in enumerate(expectation.columns):
+            yield "value_pairs_set", column, [pair[place] for pair in pairs]
 
 
-def _of_other_kinds(expectation: Expectation, kind: DataType) -> Iterator[str]:
+def _of_other_kinds(items: Sequence[Value], name: str, *, column: str, kind: DataType) -> Iterator[str]:
     """What a set holds that Spark would compare as another type, for which every value of the column is cast:
     one that cannot be fails the batch.
     """
-    items = expectation.argument("value_set")
-    for item in items if isinstance(items, tuple) else ():
+    for item in items:
         is_other = not isinstance(item, str) if isinstance(kind, StringType) else isinstance(item, bool)
         if item is not None and is_other and not isinstance(kind, BooleanType):
             hint = " (YAML takes `no`, `yes`, `on` and `off` for those)" if isinstance(item, bool) else ""
             yield (
-                f"`value_set` has `{show(item)}`{hint}, and column `{expectation.columns[0]}` is "
+                f"`{name}` has `{show(item)}`{hint}, and column `{column}` is "
                 f"{kind.simpleString().upper()}: write it in quotes"
             )
 

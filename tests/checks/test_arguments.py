@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from pipelines.checks.arguments import argument_problems
@@ -31,6 +33,11 @@ def test_all_problems_of_a_rule_are_told_at_once() -> None:
         (BETWEEN, {"min_value": 1}, "`column` is missing"),
         (BETWEEN, {"column": "a"}, "neither `min_value` nor `max_value`"),
         (BETWEEN, {"column": "a", "min_value": 2, "max_value": 1}, "`min_value` 2 is above `max_value` 1"),
+        (
+            BETWEEN,
+            {"column": "a", "min_value": date(2014, 1, 1), "max_value": "2013-12-31T00:00Z"},
+            "`min_value` 2014-01-01 is above `max_value` 2013-12-31T00:00Z",
+        ),
         (BETWEEN, {"column": "a", "min_value": "lots"}, "'lots'; allowed is a number, a date or an instant"),
         (BETWEEN, {"column": "a", "min_value": 1, "mostly": 1.01}, "1.01; allowed is a number from 0 to 1"),
         (BETWEEN, {"column": "a", "min_value": 1, "mostly": True}, "True; allowed is a number from 0 to 1"),
@@ -53,6 +60,22 @@ def test_a_problem_says_what_was_found_and_what_is_allowed(
     name: str, arguments: dict[str, object], told: str
 ) -> None:
     assert told in " | ".join(problems(name, **arguments))
+
+
+@pytest.mark.parametrize(
+    ("remark", "told"),
+    [
+        ({"severity": "high"}, "`severity` is high; allowed is critical or warning or info"),
+        ({"description": ["a"]}, "`description` is [a]; allowed is a text"),
+        ({"notes": {"a": 1}}, "`notes` is {a: 1}; allowed is a text or a list of texts"),
+        ({"meta": "mine"}, "`meta` is mine; allowed is a mapping"),
+    ],
+)
+def test_what_is_kept_beside_any_expectation_is_looked_at(remark: dict[str, object], told: str) -> None:
+    assert problems(BETWEEN, column="a", min_value=1, **remark) == [told]
+    assert problems("expect_column_max_to_be_between", column="a", max_value=1, **remark) == [told]
+    right = {"severity": "warning", "description": "b", "notes": ["c"], "meta": {"on": date(2024, 5, 1)}}
+    assert problems(BETWEEN, column="a", min_value=1, **right) == []
 
 
 def test_nothing_is_said_of_expectations_that_only_great_expectations_knows() -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import socket
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
+from pipelines.checks import site
 from pipelines.checks.docs import build_docs
-from pipelines.checks.expectation import Expectation
+from pipelines.checks.expectation import Expectation, freeze
 from pipelines.checks.results import Result, result_of_counts
 from pipelines.intervals import to_us
 
@@ -69,6 +72,25 @@ def test_pages_of_earlier_runs_stay_and_the_index_lists_them(tmp_path: Path) -> 
     index = (tmp_path / "index.html").read_text()
     for page in (first, second):
         assert page.relative_to(tmp_path).as_posix() in index
+
+
+def test_the_oldest_pages_go_with_their_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "KEPT", 2)
+    pages = [built(tmp_path, name, at_us=AT_US + at) for at, name in enumerate(("z", "y", "x", "w"))]
+    assert [page.exists() for page in pages] == [False, True, True, True]
+    index = (tmp_path / "index.html").read_text()
+    assert [page.relative_to(tmp_path).as_posix() in index for page in pages] == [False, True, True, True]
+
+
+def test_a_date_in_what_is_kept_beside_an_expectation_is_told_as_text(tmp_path: Path) -> None:
+    meta = freeze({"added": date(2024, 5, 1), "by": ["ann", {"on": date(2024, 5, 2)}]})
+    noted = replace(NOT_NULL, arguments=(*NOT_NULL.arguments, ("meta", meta)))
+    results = (result_of_counts(noted, 1000, unexpected=3),)
+    build_docs(results, suite_name="noted", run_name="once", folder=tmp_path, at_us=AT_US)
+    (stored,) = (tmp_path / "json" / "validations").rglob("*.json")
+    (told,) = json.loads(stored.read_text())["results"]
+    assert told["expectation_config"]["meta"]["added"] == "2024-05-01"
+    assert told["expectation_config"]["meta"]["by"] == ["ann", {"on": "2024-05-02"}]
 
 
 def test_nothing_of_data_or_of_a_suite_is_markup_of_a_page(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pipelines.checks.expectation import Expectation, freeze
 from pipelines.checks.verify import missing_columns, verify_rules
 
 BETWEEN = "expect_column_values_to_be_between"
+IN_PAIRS = "expect_column_pair_values_to_be_in_set"
 IN_SQL = {"condition_parser": "spark"}
 COLUMNS = ("origin", "dest", "distance")
 
@@ -92,6 +93,16 @@ def test_a_set_for_which_every_value_would_be_taken_for_another_type_is_refused(
     whole = f"expect_column_values_to_{'be_' if name == 'in_set' else ''}{name}"
     problems = verify_rules(events, [expectation(whole, column=column, value_set=values)])
     assert [told is not None and told in problem for problem in problems] == ([] if told is None else [True])
+
+
+def test_pairs_for_which_every_value_would_be_taken_for_another_type_are_refused(events: DataFrame) -> None:
+    def told(*pairs: list[object]) -> tuple[str, ...]:
+        columns = {"column_A": "origin", "column_B": "distance"}
+        return verify_rules(events, [expectation(IN_PAIRS, **columns, value_pairs_set=[*pairs])])
+
+    assert told(["NYC", 1], [None, None]) == ()
+    (problem,) = told([False, 1], ["SE", 2])
+    assert "`value_pairs_set` has `false`" in problem and "column `origin` is STRING" in problem
 
 
 def test_a_list_of_columns_is_what_is_expected_of_a_table_and_not_what_it_has_to_have() -> None:
