@@ -14,6 +14,7 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from pipelines.ingest.declared import UNREADABLE
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
@@ -38,13 +39,12 @@ def to_events(rows: DataFrame, source: Source, *, batch: Interval) -> DataFrame:
     columns = columns_as_read(selected, source)
     event_us = _microseconds(selected, source.event_time)
     arrival_us = _microseconds(selected, source.arrival_time or "NULL")
-    substream = _told(selected, source.substream or "NULL").cast("string")
     timed = selected.select(
         *columns,
         event_us.alias("_raw_event_us"),
         _in_range(event_us).alias(EVENT_US),
         _arrival(selected, source, said=[arrival_us, event_us], batch=batch).alias(ARRIVAL_US),
-        substream.alias(SUBSTREAM),
+        _substream(selected, source).alias(SUBSTREAM),
     )
     mine = F.col(ARRIVAL_US).isNull() | (
         (F.col(ARRIVAL_US) >= F.lit(batch.start_us)) & (F.col(ARRIVAL_US) < F.lit(batch.end_us))
@@ -53,6 +53,22 @@ def to_events(rows: DataFrame, source: Source, *, batch: Interval) -> DataFrame:
     broken = F.array_compact(F.array(*[F.when(breaks, F.lit(rule)) for rule, breaks in rules.items()]))
     is_broken = reduce(or_, rules.values())
     return timed.where(mine).withColumns({BROKEN: broken, IS_BROKEN: is_broken}).drop("_raw_event_us")
+
+
+def _substream(rows: DataFrame, source: Source) -> Column:
+    """The name of a row's substream: those that are not the same have not the same name."""
+    if source.substream is None:
+        return F.lit(None).cast("string")
+    said = _told(rows, source.substream)
+    match rows.select(said.alias("said")).schema["said"].dataType:
+        case BinaryType():
+            # Bytes that are no text would all be told as the same.
+            text = said.cast("string")
+            return F.when(F.is_valid_utf8(text), text).otherwise(F.concat(F.lit("0x"), F.hex(said)))
+        case StructType() | ArrayType() | MapType():
+            return F.to_json(said, {"ignoreNullFields": "false"})
+        case _:
+            return said.cast("string")
 
 
 def _arrival(rows: DataFrame, source: Source, *, said: Sequence[Column], batch: Interval) -> Column:

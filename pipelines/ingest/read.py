@@ -27,6 +27,7 @@ from pipelines.ingest.declared import TEXT_FORMATS, UNREADABLE, declared_schema,
 from pipelines.ingest.unreadable import advice_on, unreadable_file
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, Source, expand_paths, glob_of, is_uri
+from pipelines.spec.globs import refuse_meeting
 from pipelines.spec.places import with_lines
 
 Schemas = Mapping[str, StructType]
@@ -139,6 +140,7 @@ def is_there(path: str) -> bool:
 def _each_once(paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths, or what is at them where their globs meet (`1*` and `10*`): Spark reads a file for each."""
     if any(_only_spark_tells(path) for path in paths):
+        refuse_meeting(paths)
         return paths
     found = [str(it) for path in paths for it in sorted(Path("/").glob(path.lstrip("/")))]
     alone = tuple(dict.fromkeys(found))

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.errors import CorrectTheSpec
+from pipelines.errors import CorrectTheCall, CorrectTheSpec
 from pipelines.ingest.declared import declared_schema
-from pipelines.ingest.events import ARRIVAL_US, IS_BROKEN, to_events
+from pipelines.ingest.events import ARRIVAL_US, IS_BROKEN, SUBSTREAM, to_events
 from pipelines.ingest.read import any_path, is_there, local_bytes, read_rows, schema_of
 from pipelines.intervals import Interval, to_us
 from pipelines.spec import Source
@@ -204,6 +204,31 @@ def test_a_file_that_several_globs_of_a_batch_meet_is_read_once(spark: SparkSess
     day = Interval(0, 86_400_000_000)
     rows = read_rows(spark, source("data/{from:%-H}*.parquet"), batch=day, home=tmp_path)
     assert sorted(row["at"] for row in rows.collect()) == [1, 10, 11]
+
+
+@pytest.mark.parametrize("path", ["data/{from:%-H}*.{parquet,gone}", "file:{home}/data/{from:%-H}*.parquet"])
+def test_globs_that_only_spark_looks_at_are_refused_where_two_may_find_one_file(
+    spark: SparkSession, tmp_path: Path, path: str
+) -> None:
+    day = Interval(0, 86_400_000_000)
+    with pytest.raises(CorrectTheCall, match=r"may find the same file, whose rows would count twice"):
+        read_rows(spark, source(path.replace("{home}", str(tmp_path))), batch=day, home=tmp_path)
+
+
+def test_substreams_that_are_not_the_same_have_names_of_their_own(spark: SparkSession) -> None:
+    rows = spark.createDataFrame(
+        [(b"text", "x, y", "z"), (b"\x80", "x", "y, z"), (b"\x81", None, "z"), (b"\x81", "null", "z")],
+        "raw BINARY, one STRING, other STRING",
+    ).withColumn("at", F.timestamp_micros(F.lit(0)))
+
+    def names(substream: str) -> list[str]:
+        split = replace(source("data"), substream=substream)
+        return [row[SUBSTREAM] for row in to_events(rows, split, batch=Interval(0, 1)).collect()]
+
+    assert names("raw") == ["text", "0x80", "0x81", "0x81"]
+    assert names("one") == ["x, y", "x", None, "null"]
+    assert names("struct(one, other)")[2] == '{"one":null,"other":"z"}'
+    assert len(set(names("struct(one, other)"))) == len(set(names("array(one, other)"))) == 4
 
 
 def test_a_row_that_is_cut_off_stays_with_its_file_whatever_date_is_left_of_it(
