@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType
+from pyspark.sql.types import (
+    ArrayType,
+    CalendarIntervalType,
+    DataType,
+    DayTimeIntervalType,
+    MapType,
+    StringType,
+    StructType,
+    YearMonthIntervalType,
+)
 
 from pipelines.accumulate import accumulate
 from pipelines.aggregates import finish_columns, nullable, part_columns
@@ -22,6 +31,7 @@ from pipelines.stages.site import Site
 from pipelines.store.tables import Columns, Shapes
 
 ANY_BATCH = Interval(0, 1)
+INTERVALS = (DayTimeIntervalType, YearMonthIntervalType, CalendarIntervalType)
 
 
 def shapes_of(site: Site, *, schemas: Schemas) -> Shapes:
@@ -71,7 +81,15 @@ def _together(sources: Sequence[Columns]) -> Columns:
 
 def _holds_an_interval(kind: DataType) -> bool:
     """Whether a type is an INTERVAL, or has one in it: Delta stores none."""
-    return "interval" in kind.simpleString()
+    match kind:
+        case StructType():
+            return any(_holds_an_interval(field.dataType) for field in kind)
+        case ArrayType():
+            return _holds_an_interval(kind.elementType)
+        case MapType():
+            return _holds_an_interval(kind.keyType) or _holds_an_interval(kind.valueType)
+        case _:
+            return isinstance(kind, INTERVALS)
 
 
 def _refuse_intervals(site: Site, columns: Columns) -> None:

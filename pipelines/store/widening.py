@@ -19,6 +19,6 @@ def holds(stored: str, wanted: str) -> bool:
     if room and asked:
         (digits, scale), (places, behind) = (map(int, found.groups()) for found in (room, asked))
         return behind <= scale and places - behind <= digits - scale
-    return stored == "string" or any(
+    return stored in (wanted, "string") or any(
         stored in kinds and wanted in kinds[: kinds.index(stored) + 1] for kinds in WIDENING
     )

@@ -91,6 +91,8 @@ def test_the_first_attempt_says_which_versions_the_tables_had(store: Folder) -> 
         ("decimal(12,2)", "decimal(12,4)", False),
         ("decimal(10,2)", "decimal(12,2)", False),
         ("date", "timestamp", False),
+        ("date", "date", True),
+        ("timestamp", "timestamp", True),
     ],
 )
 def test_a_type_holds_another_where_no_value_is_lost(stored: str, wanted: str, holds: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,6 +69,21 @@ def test_late_events_have_the_columns_of_all_sources(spark: SparkSession, tmp_pa
     told = "`crew` is integer in the table late_events, and would be string"
     with pytest.raises(CorrectTheSpec, match=told):
         run(3)
+
+
+@pytest.mark.slow
+def test_a_column_of_any_type_may_be_spelled_otherwise_and_hold_what_is_called_an_interval(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "gates.yml").write_text(SPEC.replace(", jfk: {path: jfk}", ""))
+    kept = {"born": pa.array([None, date(2024, 1, 2)]), "set": pa.array([{"poll_interval_ms": 5}] * 2)}
+    for batch in (0, 1, 2):
+        spelled = {name.title() if batch == 2 else name: values for name, values in kept.items()}
+        write(tmp_path, "ewr", batch=batch, **spelled)
+        site = Site(spark, str(tmp_path / "store"), load(tmp_path / "gates.yml", home=tmp_path))
+        list(run_batch(site, Request(batch=BATCHES[batch])))
+    late = DeltaTable(tmp_path / "store" / "gates" / "late_events").to_pyarrow_table().to_pylist()
+    assert [(row["born"], row["set"]) for row in late] == [(None, {"poll_interval_ms": 5})] * 2
 
 
 @pytest.mark.slow
