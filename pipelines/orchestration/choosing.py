@@ -155,7 +155,8 @@ def earlier_at_work(batch: Interval, rows: Sequence[LedgerRow]) -> str | None:
     of the ledger's `rows`: such a one is a restatement whenever it runs.
     """
     earlier = get_current_context()["ti"].get_previous_dagrun(state="running")
-    if earlier is None or state_in(earlier.run_id, beside("publish")) == "success":
+    # What was skipped has no batch, or one that the ledger has as unfinished.
+    if earlier is None or state_in(earlier.run_id, beside("publish")) in ("success", "skipped"):
         return None
     last = newest(row for row in rows if row.status == "published")
     if last is not None and is_beside(batch, earlier.data_interval_end, newest=last.batch):
