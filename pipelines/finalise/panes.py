@@ -19,11 +19,13 @@ from pipelines.aggregates import is_unchanged
 from pipelines.combine import TOUCHED
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS, finished
-from pipelines.finalise.triggers import fires, fires_early, is_published
-from pipelines.finalise.windows import CLOSES
+from pipelines.finalise.triggers import IS_OTHER, fires, fires_early, is_published
+from pipelines.finalise.windows import CLOSES, CUT
 from pipelines.spec import Mode, Pipeline
-from pipelines.windows import session_windows
+from pipelines.windows import keeps_apart, session_windows
 
+CHANGED = "_has_changed"
+"""Whether a window says something else than its last pane; asked of a restatement alone."""
 NOTHING_KNOWN = "struct<event_count: bigint, _since: timestamp, _newest: timestamp, _oldest: timestamp>"
 
 
@@ -41,9 +43,15 @@ def panes(
     """
     both = _beside(finished(states, pipeline), last, what="_last", pipeline=pipeline)
     both = _beside(both, news, what="_news", pipeline=pipeline)
-    exact = _exact_averages(states, pipeline)
-    published = both.where(_publishes(both, pipeline, publication=publication, exact=exact))
-    told = _told(published, pipeline, publication=publication, with_news=news is not None, exact=exact)
+    has_changed = _has_changed(both, pipeline, exact=_exact_averages(states, pipeline))
+    both = both.withColumns(
+        {
+            CHANGED: has_changed if publication.restated else F.lit(False),
+            IS_OTHER: _is_other(has_changed, pipeline),
+        }
+    )
+    published = both.where(_publishes(pipeline, publication))
+    told = _told(published, pipeline, publication=publication, with_news=news is not None)
     return told.select(
         *pipeline.key,
         *RESULT_BOUNDS,
@@ -74,16 +82,22 @@ def _exact_averages(states: DataFrame, pipeline: Pipeline) -> frozenset[str]:
     return frozenset(name for name, kind in kinds.items() if isinstance(kind, IntegralType))
 
 
-def _publishes(
-    both: DataFrame, pipeline: Pipeline, *, publication: Publication, exact: frozenset[str]
-) -> Column:
-    has_changed = _has_changed(both, pipeline, exact=exact)
+def _is_other(has_changed: Column, pipeline: Pipeline) -> Column:
+    """Whether a session that was cut anew has the bounds of one that is published, and other events: it had
+    grown, and lost some to another, before anybody was told.
+    """
+    if not any(keeps_apart(it.shape) for it in session_windows(pipeline)):
+        return F.lit(False)
+    return F.when(F.col(CUT) & is_published(), has_changed).otherwise(F.lit(False))
+
+
+def _publishes(pipeline: Pipeline, publication: Publication) -> Column:
     if not publication.restated:
-        return fires(pipeline, publication, has_changed=has_changed)
+        return fires(pipeline, publication)
     is_wanted = ((F.col("timing") != "EARLY") | fires_early(pipeline)) & _is_touched(pipeline)
     fresh = (F.col("event_count") > 0) & is_wanted
     is_due = (F.col("event_count") > 0) & (F.col("timing") == "ON_TIME")
-    changed = has_changed & _is_touched(pipeline)
+    changed = F.col(CHANGED) & _is_touched(pipeline)
     return F.when(is_published(), changed | is_due).otherwise(fresh)
 
 
@@ -117,12 +131,7 @@ def _has_changed(both: DataFrame, pipeline: Pipeline, *, exact: frozenset[str]) 
 
 
 def _told(
-    published: DataFrame,
-    pipeline: Pipeline,
-    *,
-    publication: Publication,
-    with_news: bool,
-    exact: frozenset[str],
+    published: DataFrame, pipeline: Pipeline, *, publication: Publication, with_news: bool
 ) -> DataFrame:
     """The rows of each window that publishes: values, `kind`, and what is the same in all of them."""
     same = (*pipeline.key, *RESULT_BOUNDS, "timing")
@@ -137,7 +146,7 @@ def _told(
     retracts = _is_of(pipeline, "retracting") | _does_not_add_up(pipeline)
     if publication.restated:
         # One that only becomes due says what its mode has it say; the news of none is known here.
-        retracts |= _has_changed(published, pipeline, exact=exact) | _is_of(pipeline, "discarding")
+        retracts |= F.col(CHANGED) | _is_of(pipeline, "discarding")
     rows = F.explode(_rows(pipeline, inserted=inserted, retracts=retracts)).alias("_row")
     return published.select(*same, index, rows).select(*same, "pane_index", "_row.*")
 
@@ -164,10 +173,12 @@ def _rows(pipeline: Pipeline, *, inserted: Sequence[Column], retracts: Column) -
 
 def _does_not_add_up(pipeline: Pipeline) -> Column:
     """Whether what was published of a discarding window is not the whole together with its news: a
-    restatement took as many rows from it as waited, so that its value stayed and nothing was told.
+    restatement took as many rows from it as waited, so that its value stayed and nothing was told; or it is
+    of other events.
     """
     both = F.col("_last.event_count") + F.col("_news.event_count")
-    return _is_of(pipeline, "discarding") & F.coalesce(both != F.col("event_count"), F.lit(False))
+    differs = F.coalesce(both != F.col("event_count"), F.lit(False))
+    return _is_of(pipeline, "discarding") & (differs | F.col(IS_OTHER))
 
 
 def _said(pipeline: Pipeline) -> list[str]:

@@ -12,7 +12,7 @@ from pipelines.aggregates import part_columns
 from pipelines.combine import TOUCHED
 from pipelines.finalise.concern import Concern, is_closing, timing
 from pipelines.finalise.results import RESULT_BOUNDS
-from pipelines.finalise.windows import CLOSES
+from pipelines.finalise.windows import CLOSES, CUT
 from pipelines.spec import Pipeline
 from pipelines.windows import is_apart, keeps_apart, session_windows
 
@@ -48,6 +48,7 @@ def session_states(
         *part_columns(pipeline.aggregates),
         "event_count",
         TOUCHED,
+        F.lit(False).alias(CUT),
     )
 
 
@@ -65,20 +66,20 @@ def _with_touched(open_ones: DataFrame, touched: DataFrame, *, pipeline: Pipelin
     return news.unionByName(no_news)
 
 
-def with_cut_anew(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline) -> DataFrame:
-    """The same, where sessions count as touched that a restatement has cut anew: an event may move the bounds
-    of later ones that do not hold it. `stood` are the sessions before it, where they are known.
+def with_cut_anew(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline, mark: str) -> DataFrame:
+    """The same, where sessions are marked, as `CUT` or as `TOUCHED`, that the batch has cut anew: an event
+    may move the bounds of later ones that do not hold it. `stood` are those before it, where they are known.
     """
     windows = session_windows(pipeline)
     if not any(keeps_apart(it.shape) for it in windows):
         return states
     is_new = is_apart(windows)
     if stood is None:
-        return states.withColumn(TOUCHED, F.col(TOUCHED) | is_new)
+        return states.withColumn(mark, F.col(mark) | is_new)
     near = renamed(stood.where("event_count > 0"), NEAR, pipeline=pipeline)
     beside = states.join(near, on=_is_that(NEAR, pipeline), how="left")
     is_new &= F.col(f"{NEAR}window").isNull()
-    return beside.withColumn(TOUCHED, F.col(TOUCHED) | is_new).select(*states.columns)
+    return beside.withColumn(mark, F.col(mark) | is_new).select(*states.columns)
 
 
 def kept_sessions(

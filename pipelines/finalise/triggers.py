@@ -15,23 +15,25 @@ from pipelines.finalise.windows import CLOSES
 from pipelines.spec import EachBatch, Every, Pipeline, Rows, Trigger, Window
 from pipelines.windows import merges
 
+IS_OTHER = "_is_other"
+"""Whether what stands under the bounds of a session is of other events: it waits for no trigger."""
+
 
 def is_published() -> Column:
     """Whether what was last said of a window is a value, and not that it is gone."""
     return F.coalesce(F.col("_last.kind") == "insert", F.lit(False))
 
 
-def fires(pipeline: Pipeline, publication: Publication, *, has_changed: Column) -> Column:
+def fires(pipeline: Pipeline, publication: Publication) -> Column:
     """Whether a window publishes, in a batch that restates nothing.
 
-    Rows have `timing`, `CLOSES`, `TOUCHED`, `event_count`, `_last` and `_news` (null where not counted).
-    `has_changed` tells whether they say something else than their last pane.
+    Rows have `timing`, `CLOSES`, `TOUCHED`, `IS_OTHER`, `event_count`, `_last` and `_news` (null where not
+    counted).
     """
     of_windows = [
-        (F.col("window") == window.name) & _fires(window, publication, has_changed=has_changed)
-        for window in pipeline.windows
+        (F.col("window") == window.name) & _fires(window, publication) for window in pipeline.windows
     ]
-    always = (F.col("timing") == "ON_TIME") | publication.is_new()
+    always = (F.col("timing") == "ON_TIME") | publication.is_new() | F.col(IS_OTHER)
     return (F.col("event_count") > 0) & (always | reduce(or_, of_windows))
 
 
@@ -41,10 +43,9 @@ def fires_early(pipeline: Pipeline) -> Column:
     return F.col(TOUCHED) & F.col("window").isin(names) if names else F.lit(False)
 
 
-def _fires(window: Window, publication: Publication, *, has_changed: Column) -> Column:
+def _fires(window: Window, publication: Publication) -> Column:
     is_counted = window.name in publication.counted
-    is_another = _is_another(window, is_counted=is_counted, has_changed=has_changed)
-    has_news = _has_news(is_counted=is_counted) | is_another
+    has_news = _has_news(window, is_counted=is_counted)
     in_turn = (F.col(CLOSES) & has_news) | _trigger(window.panes.late, has_news, publication=publication)
     # No later batch looks at one that has closed, and what it lost before stays lost.
     newest_us = F.unix_micros("_news._newest")
@@ -52,10 +53,10 @@ def _fires(window: Window, publication: Publication, *, has_changed: Column) -> 
     taken_in = of_batch if is_counted else F.col(TOUCHED)
     if merges(window.shape):
         # An event may move the bounds of closed ones that do not hold it.
-        taken_in |= is_another
+        taken_in |= ~is_published()
     late = (
         F.when(publication.has_closed(window), taken_in)
-        .when(publication.is_cut_short(window), _had_waited(window, publication, is_another=is_another))
+        .when(publication.is_cut_short(window), _had_waited(window, publication))
         .otherwise(in_turn)
     )
     fires = (F.col("timing") == "LATE") & late
@@ -66,27 +67,19 @@ def _fires(window: Window, publication: Publication, *, has_changed: Column) -> 
     return fires
 
 
-def _is_another(window: Window, *, is_counted: bool, has_changed: Column) -> Column:
-    """Whether a window is not the one that was published, which is news by itself: a session has new bounds,
-    or those of one that was, of which a restatement had moved an event into another that was never told.
-    """
-    if merges(window.shape):
-        both = F.col("_last.event_count") + F.col("_news.event_count")
-        differs = both != F.col("event_count") if is_counted else has_changed
-        return ~is_published() | F.coalesce(differs, F.lit(False))
-    return F.lit(False) if is_counted else ~is_published()
+def _has_news(window: Window, *, is_counted: bool) -> Column:
+    has_rows = F.coalesce(F.col("_news.event_count") > 0, F.lit(False)) if is_counted else F.col(TOUCHED)
+    # New bounds are news by themselves.
+    is_new = ~is_published() if merges(window.shape) or not is_counted else F.lit(False)
+    return has_rows | is_new
 
 
-def _has_news(*, is_counted: bool) -> Column:
-    return F.coalesce(F.col("_news.event_count") > 0, F.lit(False)) if is_counted else F.col(TOUCHED)
-
-
-def _had_waited(window: Window, publication: Publication, *, is_another: Column) -> Column:
+def _had_waited(window: Window, publication: Publication) -> Column:
     """Whether news of a window came before the batch, or of a session its bounds did."""
     oldest_us, end_us = F.unix_micros("_news._oldest"), F.lit(publication.batch_end_us)
     came_before = oldest_us <= end_us if publication.brings_nothing else oldest_us < end_us
     had_news = F.coalesce(came_before, F.lit(False))
-    return had_news | is_another if merges(window.shape) else had_news
+    return had_news | ~is_published() if merges(window.shape) else had_news
 
 
 def _trigger(trigger: Trigger, has_news: Column, *, publication: Publication) -> Column:

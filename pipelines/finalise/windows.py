@@ -28,6 +28,8 @@ from pipelines.windows import grid_of, held
 FRAME = ("grid", "frame_start", "frame_end")
 CLOSES = "_closes"
 """Whether a window that was due closes in the batch, so that news which waits has to be published."""
+CUT = "_cut_anew"
+"""Whether the batch has cut a session that did not stand before it."""
 
 
 def window_states(
@@ -35,7 +37,7 @@ def window_states(
 ) -> DataFrame:
     """The states of the windows concerned.
 
-    Key, `WINDOW`, `timing`, `CLOSES`, `TOUCHED`, parts, `event_count`.
+    Key, `WINDOW`, `timing`, `CLOSES`, `TOUCHED`, `CUT`, parts, `event_count`.
 
     `frames` are whole, `touched` names those that the batch changed (key, grid and bounds), also when
     they are gone; `None` where nobody asks.
@@ -58,7 +60,8 @@ def window_states(
             states.append(_framed(given, pipeline, concern=first))
         else:
             states.append(_recombined(given, pipeline, concerns=spread))
-    return all_of(states).where((F.col("timing") == "ON_TIME") | F.col(TOUCHED) | F.col(CLOSES))
+    told = all_of(states).where((F.col("timing") == "ON_TIME") | F.col(TOUCHED) | F.col(CLOSES))
+    return told.withColumn(CUT, F.lit(False))
 
 
 def _with_marks(frames: DataFrame, touched: DataFrame | None, *, pipeline: Pipeline) -> DataFrame:

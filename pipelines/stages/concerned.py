@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from pipelines.accumulate import FRAME, PROTO
+from pipelines.combine import TOUCHED
 from pipelines.finalise import (
     Concern,
     Publication,
@@ -250,7 +251,8 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
     )
     reach = f"{_of_windows(concerns)} AND (({meets}) OR ({overlapping(work, sessions=which)}))"
     if work.restates:
-        states = with_cut_anew(states, stood_before(work, "sessions"), pipeline=work.pipeline)
+        stood = stood_before(work, "sessions")
+        states = with_cut_anew(states, stood, pipeline=work.pipeline, mark=TOUCHED)
     states = of_sessions_that_are_kept(work, states)
     return Concerned(states=states, reach=reach, covering=reach)
 

@@ -8,11 +8,13 @@ published; then the panes pass their gate, and only then are they written.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace as replaced
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.finalise import (
+    CUT,
     RESULT_BOUNDS,
     Present,
     Publication,
@@ -21,10 +23,13 @@ from pipelines.finalise import (
     panes,
     retracted_sessions,
     taken_back,
+    with_cut_anew,
     with_values,
 )
 from pipelines.stages.before import stood_before
 from pipelines.stages.concerned import (
+    Concerned,
+    Group,
     all_states,
     are_idle,
     concerned,
@@ -60,6 +65,7 @@ def finalise_batch(work: Work) -> Counts:
     told = told_before(work, reaches)
     last = last_of(work, told)
     may_be_gone = told != NONE and any(group.of_sessions for group in groups)
+    found = _with_cut_anew(work, groups, found=found) if may_be_gone and not publication.restated else found
     kept: list[DataFrame] = []
     if may_be_gone or any(group.with_news for group in groups):
         # What is asked for several times is worked out once; planning it again costs seconds.
@@ -82,13 +88,22 @@ def finalise_batch(work: Work) -> Counts:
         if work.site.suite.at("panes"):
             rows = rows.persist()
             kept.append(rows)
-        inserts = rows.where("kind = 'insert'")
-        pass_stage(work, "panes", candidates=inserts, may_be_none=work.has_run_alike)
+        pass_stage(work, "panes", candidates=rows.where("kind = 'insert'"), may_be_none=work.has_run_alike)
         return _write(work, rows)
     finally:
         # The last first: whatever is kept and made of another would be planned anew without it.
         for one in reversed(kept):
             one.unpersist()
+
+
+def _with_cut_anew(work: Work, groups: Sequence[Group], *, found: Sequence[Concerned]) -> list[Concerned]:
+    """The same, where sessions are marked that did not stand before the batch."""
+    stood = stood_before(work, "sessions")
+
+    def marked(it: Concerned) -> Concerned:
+        return replaced(it, states=with_cut_anew(it.states, stood, pipeline=work.pipeline, mark=CUT))
+
+    return [marked(it) if group.of_sessions else it for group, it in zip(groups, found, strict=True)]
 
 
 def _told(

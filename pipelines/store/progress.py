@@ -32,7 +32,6 @@ def finish_stage(store: Folder, run: Run, *, done: Done) -> None:
     """Write down what a stage did. Raises `WaitForTheBatch` if the attempt has been taken over meanwhile,
     `RunAgain` if the batch goes on under another spec.
     """
-    still_mine(store, run)
     _write_down(store, run, what="finished", done=done)
 
 
@@ -41,7 +40,6 @@ def note(store: Folder, run: Run, *, done: Done) -> None:
 
     Raises as `finish_stage` does.
     """
-    still_mine(store, run)
     _write_down(store, run, what="noted", done=done)
 
 
@@ -116,8 +114,9 @@ def _finished(store: Folder, batch: Interval, *, revisions: Collection[int]) -> 
 
 def _write_down(store: Folder, run: Run, *, what: What, done: Done) -> None:
     happened = replace(run.begun, what=what, stage=done.stage, source=done.source, at_us=now_us())
-    attempts.add(
-        store,
-        replace(happened, counts=done.counts, seconds=done.seconds),
-        still_so=lambda: still_of_this_spec(store, run),
-    )
+
+    def still_so() -> None:
+        still_mine(store, run)
+        still_of_this_spec(store, run)
+
+    attempts.add(store, replace(happened, counts=done.counts, seconds=done.seconds), still_so=still_so)
