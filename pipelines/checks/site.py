@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -54,14 +55,16 @@ def site_context(folder: Path) -> Context:
 
 
 def forget_old_results(folder: Path) -> None:
-    """Let the oldest results go, and with the next page Great Expectations lets theirs go."""
+    """Let the oldest results go with their pages, so that with the next there are as many as are kept."""
     # By suite, name of the run, and when it looked.
     looks = sorted(_results(folder).glob("*/*/*"), key=lambda it: it.name)
-    for look in looks[:-KEPT]:
-        # Others may be at it too.
-        shutil.rmtree(look, ignore_errors=True)
-        if not any(look.parent.glob("*")):
-            shutil.rmtree(look.parent, ignore_errors=True)
+    for look in looks[: max(0, len(looks) - KEPT + 1)]:
+        page = folder / "validations" / look.relative_to(_results(folder))
+        for one in (look, page):
+            # Others may be at it too, or have looked again under the same name.
+            shutil.rmtree(one, ignore_errors=True)
+            with suppress(OSError):
+                one.parent.rmdir()
 
 
 def _results(folder: Path) -> Path:

@@ -28,6 +28,7 @@ BROKEN = "_broken"
 IS_BROKEN = "_is_broken"
 DEFAULT_EVENT_COLUMNS = (EVENT_US, ARRIVAL_US, SUBSTREAM, BROKEN, IS_BROKEN)
 
+TO_THE_MICROSECOND = dict.fromkeys(("timestampFormat", "timestampNTZFormat"), "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
 IS_UNREADABLE = "unreadable"
 HAS_NO_EVENT_TIME = "event_time is null"
 IS_OUT_OF_RANGE = "event_time is out of range"
@@ -64,9 +65,10 @@ def _substream(rows: DataFrame, source: Source) -> Column:
         case BinaryType():
             # Bytes that are no text would all be told as the same.
             text = said.cast("string")
-            return F.when(F.is_valid_utf8(text), text).otherwise(F.concat(F.lit("0x"), F.hex(said)))
+            is_text = F.is_valid_utf8(text) & ~text.startswith("0x")
+            return F.when(is_text, text).otherwise(F.concat(F.lit("0x"), F.hex(said)))
         case StructType() | ArrayType() | MapType():
-            return F.to_json(said, {"ignoreNullFields": "false"})
+            return F.to_json(said, {"ignoreNullFields": "false", **TO_THE_MICROSECOND})
         case _:
             return said.cast("string")
 

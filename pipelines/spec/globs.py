@@ -1,7 +1,7 @@
 """Whether two globs may find the same file, told from their texts: for places where only Spark can look.
 
 A class of letters is taken for any letter, and what stands in braces for anything within a folder: it is
-better to refuse what could be told apart than to read a file twice.
+better to look once more than to read a file twice.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from pipelines.errors import CorrectTheCall
-
 FIXED = re.compile(r"[^*?\[{\\]*")
 TOKEN = re.compile(r"\\.|\[[^\]]*\]|\{[^{}]*\}|.", re.DOTALL)
 ANY, ONE = "any letters", "one letter"
@@ -19,14 +17,10 @@ MOST_PAIRS = 500
 """So many are looked at, lest the paths of a long batch that begin with a star take minutes."""
 
 
-def refuse_meeting(paths: Sequence[str]) -> None:
-    """Raise `CorrectTheCall` where two of the globs may find the same file, which Spark would read twice."""
-    for one, other in islice(_begun_alike(paths), MOST_PAIRS):
-        if may_meet(one, other):
-            raise CorrectTheCall(
-                f"`{one}` and `{other}`, of one batch, may find the same file, whose rows would count twice: "
-                "write times with all their digits, like `%H`, or let something else than a star follow them"
-            )
+def those_that_may_meet(paths: Sequence[str]) -> list[str]:
+    """Of several globs those that may find a file that another one finds."""
+    pairs = [pair for pair in islice(_begun_alike(paths), MOST_PAIRS) if may_meet(*pair)]
+    return list(dict.fromkeys(path for pair in pairs for path in pair))
 
 
 def may_meet(one: str, other: str) -> bool:

@@ -77,9 +77,11 @@ def test_pages_of_earlier_runs_stay_and_the_index_lists_them(tmp_path: Path) -> 
 def test_the_oldest_pages_go_with_their_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(site, "KEPT", 2)
     pages = [built(tmp_path, name, at_us=AT_US + at) for at, name in enumerate(("z", "y", "x", "w"))]
-    assert [page.exists() for page in pages] == [False, True, True, True]
+    assert [page.exists() for page in pages] == [False, False, True, True]
     index = (tmp_path / "index.html").read_text()
-    assert [page.relative_to(tmp_path).as_posix() in index for page in pages] == [False, True, True, True]
+    assert [page.relative_to(tmp_path).as_posix() in index for page in pages] == [False, False, True, True]
+    for kept in (tmp_path / "validations", tmp_path / "json" / "validations"):
+        assert {it.name for it in kept.glob("*/*")} == {"x", "w"}
 
 
 def test_a_date_in_what_is_kept_beside_an_expectation_is_told_as_text(tmp_path: Path) -> None:

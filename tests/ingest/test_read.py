@@ -207,12 +207,24 @@ def test_a_file_that_several_globs_of_a_batch_meet_is_read_once(spark: SparkSess
 
 
 @pytest.mark.parametrize("path", ["data/{from:%-H}*.{parquet,gone}", "file:{home}/data/{from:%-H}*.parquet"])
-def test_globs_that_only_spark_looks_at_are_refused_where_two_may_find_one_file(
+def test_globs_that_only_spark_looks_at_are_refused_where_two_find_one_file(
     spark: SparkSession, tmp_path: Path, path: str
 ) -> None:
+    (tmp_path / "data").mkdir()
     day = Interval(0, 86_400_000_000)
-    with pytest.raises(CorrectTheCall, match=r"may find the same file, whose rows would count twice"):
-        read_rows(spark, source(path.replace("{home}", str(tmp_path))), batch=day, home=tmp_path)
+    for hour in (1, 2, 10):
+        for name in (f"{hour}-a", f"n-{hour:02}-a"):
+            pq.write_table(pa.table({"at": [hour]}), tmp_path / "data" / f"{name}.parquet")
+
+    def read(path: str) -> list[int]:
+        whole = source(path.replace("{home}", str(tmp_path)))
+        rows = read_rows(spark, whole, batch=day, home=tmp_path)
+        return sorted(row["at"] for row in rows.collect())
+
+    with pytest.raises(CorrectTheCall, match=r"both find file:.*10-a.parquet, whose rows would count twice"):
+        read(path)
+    # That they may meet is nothing where no file says so.
+    assert read(path.replace("{from:%-H}*", "*-{from:%H}-*")) == [1, 2, 10]
 
 
 def test_substreams_that_are_not_the_same_have_names_of_their_own(spark: SparkSession) -> None:

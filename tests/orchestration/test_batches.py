@@ -151,6 +151,8 @@ def test_what_is_handed_on_is_what_is_taken_to_the_microsecond(wishes: Wishes) -
         # A task of this run has: it had ended without a change.
         ("running", 6, (8, "accumulate"), False),
         ("running", 6, (7, "open"), False),
+        # Another batch has begun since it was published.
+        ("published", 6, None, True),
     ],
 )
 def test_a_batch_is_given_up_where_the_ledger_says_so_or_somebody_else_has_begun_it(

@@ -7,8 +7,7 @@ from itertools import product
 
 import pytest
 
-from pipelines.errors import CorrectTheCall
-from pipelines.spec.globs import may_meet, refuse_meeting
+from pipelines.spec.globs import may_meet, those_that_may_meet
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,7 @@ def test_globs_meet_where_some_text_says_so() -> None:
     assert wrong == []
 
 
-def test_paths_of_a_batch_that_may_meet_are_refused_whatever_stands_between_them() -> None:
-    refuse_meeting([f"s3a://b/{hour:02}*.json" for hour in range(24)])
-    with pytest.raises(CorrectTheCall, match=r"`s3a://b/1\*.json` and `s3a://b/10\*.json`, of one batch"):
-        refuse_meeting([f"s3a://b/{hour}*.json" for hour in range(24)])
+def test_of_the_paths_of_a_batch_those_are_told_that_may_meet_whatever_stands_between_them() -> None:
+    assert those_that_may_meet([f"s3a://b/{hour:02}*.json" for hour in range(24)]) == []
+    told = those_that_may_meet([f"s3a://b/{hour}*.json" for hour in (1, 2, 3, 10, 30)])
+    assert sorted(told) == [f"s3a://b/{hour}*.json" for hour in (1, 10, 3, 30)]

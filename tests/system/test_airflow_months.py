@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,80 +17,37 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines.intervals import to_us
+from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.reader import NEWEST_FIRST, read_table
 from tests.conftest import SMALL_WORK
-from tests.system.backfills import backfilled, create, create_without_scheduler, insist, tries
+from tests.system.backfills import (
+    await_done,
+    backfilled,
+    create,
+    create_without_scheduler,
+    insist,
+    tries,
+)
+from tests.system.months import LAST, dates, day, lay_out, write_day
 from tests.system.services import Services, await_that
-from tests.system.serving import DAG_FILE, ledger, serving, spark_of, stored
+from tests.system.serving import ledger, serving, spark_of, stored
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
-SPEC = """\
-source:
-  format: csv
-  path: "data/{from:%Y-%m-%d}.csv"
-  schema: "page STRING, seen TIMESTAMP, arrived TIMESTAMP, seconds BIGINT"
-  event_time: seen
-  arrival_time: arrived
-schedule: {start: 2024-01-01}
-key: [page]
-aggregates: {visits: count, seconds: {sum: seconds}}
-windows: {daily: {tumbling: 1 day}, rolling: {sliding: 3 days, step: 1 day}}
-"""
-# Its runs look more often whether they may begin: a batch takes seconds here.
-DAG = """\
-windowed_dag("{name}.yml", spark_conn_id="always", end_date=datetime(2024, 1, {last}))
-dag.get_task("choose_batch").max_wait = timedelta(seconds=10)
-"""
-#         day n-1        day n                              each day's file is what arrived on it, whatever
-#              23:30     06:00     23:00                    page has it; `b` is of the day before
-#  a                     n         1
-#  b           n
-#  c                               100, on the third, and 7 that arrive on the seventh: late, forwards
-LAST, BACKWARDS_LAST = 31, 10
+BACKWARDS_LAST = 10
 AGAIN, CHANGED = range(11, 21), 15
 """The days that are filled in again; of them one whose file changed."""
+CHANGED_LATER = 23
+"""A day whose file changes before the whole month is filled in again, forwards."""
 MONTH_SECONDS = 1200
 CLOCKS = ("started_at", "finished_at", "stage_seconds")
 SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
 Row = dict[str, object]
 
 
-def day(number: int) -> datetime:
-    return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=number - 1)
-
-
-def write_day(folder: Path, number: int, *, more: int = 0) -> None:
-    """The file of a day; its first visit of `a` lasts `more` seconds longer."""
-    this, before = (f"{day(it):%Y-%m-%d}" for it in (number, number - 1))
-    rows = [
-        f"b,{before} 23:30,{this} 00:10,{number}",
-        f"a,{this} 06:00,{this} 06:00,{number + more}",
-        *([f"c,{this} 12:00,{this} 12:00,100"] if number == 3 else []),
-        *([f"c,{day(3):%Y-%m-%d} 12:00,{this} 12:00,7"] if number == 7 else []),
-        f"a,{this} 23:00,{this} 23:00,1",
-    ]
-    (folder / "data" / f"{this}.csv").write_text("".join(f"{row}\n" for row in rows))
-
-
-def lay_out(folder: Path) -> None:
-    for name in ("dags", "data"):
-        (folder / name).mkdir()
-    for number in range(1, LAST + 1):
-        write_day(folder, number)
-    for name in ("forwards", "backwards"):
-        (folder / "dags" / f"{name}.yml").write_text(f"name: {name}\n{SPEC}")
-        (folder / "dags" / f"{name}.py").write_text(DAG_FILE + DAG.format(name=name, last=LAST))
-    (folder / "dags" / "upkeep.py").write_text(DAG_FILE + "upkeep_dag(schedule=None)\n")
-
-
 def make_backfills(airflow: Services) -> None:
     create(airflow, "forwards", dates(1, LAST), "--max-active-runs", "4")
     create(airflow, "backwards", dates(1, BACKWARDS_LAST), "--max-active-runs", "1", "--run-backwards")
-
-
-def dates(first: int, last: int) -> tuple[str, str]:
-    return f"{day(first):%Y-%m-%d}", f"{day(last):%Y-%m-%d}"
 
 
 @pytest.fixture(scope="module")
@@ -195,32 +152,67 @@ def test_what_an_older_batch_brings_to_a_due_window_is_a_late_pane_restated(
     assert len(others) > 9 * 5
 
 
+@dataclass(frozen=True)
+class Stood:
+    """What has been published and how it came, at some moment."""
+
+    panes: list[Row]
+    batches: list[LedgerRow]
+    windows: set[tuple[object, ...]]
+
+
+def standing(airflow: Services) -> Stood:
+    return Stood(
+        panes=stored(airflow, "panes", pipeline="forwards"),
+        batches=ledger(airflow, "forwards"),
+        windows=values(airflow, "forwards"),
+    )
+
+
 def test_days_again_and_backwards_restate_only_what_the_file_of_one_day_changes(
     airflow: Services, month: list[Row], calm: Path
 ) -> None:
-    panes, rows = stored(airflow, "panes", pipeline="forwards"), ledger(airflow, "forwards")
-    before = values(airflow, "forwards")
+    stood = standing(airflow)
     write_day(airflow.folder, CHANGED, more=1000)
     fill_in_again(airflow, while_at_work=lambda: clear_the_first_done_again(airflow, month))
+    assert_only_one_day_is_restated(airflow, CHANGED, more=1000, stood=stood)
 
-    added = [it for it in stored(airflow, "panes", pipeline="forwards") if it not in panes]
-    assert len(stored(airflow, "panes", pipeline="forwards")) == len(panes) + len(added)
-    starts = [("daily", CHANGED), *(("rolling", CHANGED - back) for back in (2, 1, 0))]
+
+def test_a_month_over_runs_that_exist_leaves_them_alone_and_restates_them_when_asked(
+    airflow: Services, month: list[Row], calm: Path
+) -> None:
+    stood, often = standing(airflow), tries(airflow, "forwards", task="combine")
+    write_day(airflow.folder, CHANGED_LATER, more=500)
+    create_without_scheduler(airflow, "forwards", dates(1, LAST), "--max-active-runs", "4")
+    await_done(airflow, "forwards")
+    assert tries(airflow, "forwards", task="combine") == often
+    assert standing(airflow) == stood
+
+    options = ("--max-active-runs", "4", "--reprocess-behavior", "completed")
+    create_without_scheduler(airflow, "forwards", dates(1, LAST), *options)
+    again = [it + 1 for it in often]
+    await_that(lambda: tries(airflow, "forwards", task="combine") == again, MONTH_SECONDS)
+    runs_done(airflow, "forwards", count=LAST)
+    assert_only_one_day_is_restated(airflow, CHANGED_LATER, more=500, stood=stood)
+
+
+def assert_only_one_day_is_restated(airflow: Services, changed: int, *, more: int, stood: Stood) -> None:
+    """Of all that stood the windows of that day alone say something else: so many seconds more."""
+    now = standing(airflow)
+    added = [it for it in now.panes if it not in stood.panes]
+    assert len(now.panes) == len(stood.panes) + len(added)
+    starts = [("daily", changed), *(("rolling", changed - back) for back in (2, 1, 0))]
     assert sorted((it["window"], it["window_start"], it["kind"]) for it in added) == sorted(
         (window, day(start), kind) for window, start in starts for kind in ("insert", "retract")
     )
     told = {(it["page"], it["timing"], it["restated"], it["batch_start"], it["revision"]) for it in added}
-    assert told == {("a", "LATE", True, day(CHANGED), 1)}
-    gone, come = before - values(airflow, "forwards"), values(airflow, "forwards") - before
-    assert come == {(*it[:5], it[5] + 1000, it[6]) for it in gone}
+    assert told == {("a", "LATE", True, day(changed), 1)}
+    gone, come = stood.windows - now.windows, now.windows - stood.windows
+    assert come == {(*it[:5], int(str(it[5])) + more, it[6]) for it in gone}
     assert {(it[0], it[2]) for it in come} == {(window, day(start)) for window, start in starts}
-    (new,) = [row for row in ledger(airflow, "forwards") if row not in rows]
-    assert (new.batch.start_us, new.revision, new.status) == (
-        rows[CHANGED - 1].batch.start_us,
-        1,
-        "published",
-    )
-    assert [row for row in rows if row not in ledger(airflow, "forwards")] == []
+    (new,) = [row for row in now.batches if row not in stood.batches]
+    assert (new.batch.start_us, new.revision, new.status) == (to_us(day(changed)), 1, "published")
+    assert [row for row in stood.batches if row not in now.batches] == []
 
 
 def fill_in_again(airflow: Services, *, while_at_work: Callable[[], int]) -> None:
