@@ -84,11 +84,14 @@ def _exact_averages(states: DataFrame, pipeline: Pipeline) -> frozenset[str]:
 
 def _is_other(has_changed: Column, pipeline: Pipeline) -> Column:
     """Whether a session that was cut anew has the bounds of one that is published, and other events: it had
-    grown, and lost some to another, before anybody was told.
+    grown, and lost some to another, before anybody was told. Where news is counted, that may be all there is.
     """
     if not any(keeps_apart(it.shape) for it in session_windows(pipeline)):
         return F.lit(False)
-    return F.when(F.col(CUT) & is_published(), has_changed).otherwise(F.lit(False))
+    news, whole = F.col("_news.event_count"), F.col("event_count")
+    is_more = F.coalesce(news > 0, F.lit(False))
+    differs = F.when(is_more, F.col("_last.event_count") + news != whole).otherwise(has_changed)
+    return F.when(F.col(CUT) & is_published(), differs).otherwise(F.lit(False))
 
 
 def _publishes(pipeline: Pipeline, publication: Publication) -> Column:

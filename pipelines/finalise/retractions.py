@@ -1,8 +1,8 @@
 """The retractions of published sessions that have become others.
 
 A session whose bounds changed is a new window. With its first pane, each published session that shares
-events with it is retracted; until then that one stands. What came after its last pane is none of its events,
-also where it lies within its bounds.
+events with it is retracted; until then that one stands. So with a later pane of one that was cut anew. What
+came after its last pane is none of its events, also where it lies within its bounds.
 """
 
 from __future__ import annotations
@@ -67,9 +67,12 @@ def retracted_sessions(
 
 
 def _replaced(panes: DataFrame, gone: DataFrame, *, partials: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Of the sessions that are gone those that share events with one that has its first pane now."""
+    """Of the sessions that are gone those that share events with one that has its first pane now; or its
+    next, where it may have been another meanwhile, and partial sessions tell whose events are whose.
+    """
     names = [window.name for window in session_windows(pipeline)]
-    first = panes.where(F.col("window").isin(names) & F.col("is_first") & (F.col("kind") == "insert"))
+    takes = F.col("is_first") | _is_apart(pipeline)
+    first = panes.where(F.col("window").isin(names) & takes & (F.col("kind") == "insert"))
     new = first.select(
         *[F.col(name).alias(f"{NEW}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)],
         *[F.col(name).alias(f"{NEW}{name}") for name in ("timing", "is_final")],

@@ -65,7 +65,7 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
         return _load(spark, source, paths=())
     paths = tuple(_absolute(path, home) for path in expand_paths(source.path, batch))
     there = tuple(path for path in paths if is_there(path))
-    there = there if len(there) <= 1 else _each_once(spark, there)
+    there = there if len(there) <= 1 else _each_once(spark, source, paths=there)
     rows = _load_found(spark, source, paths=there) if there else None
     if rows is not None:
         return rows
@@ -137,10 +137,10 @@ def is_there(path: str) -> bool:
     return _only_spark_tells(path) or any(map(_holds_a_file, Path("/").glob(path.lstrip("/"))))
 
 
-def _each_once(spark: SparkSession, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _each_once(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths, or what is at them where their globs meet (`1*` and `10*`): Spark reads a file for each."""
     if any(_only_spark_tells(path) for path in paths):
-        refuse_twice(spark, paths)
+        refuse_twice(spark, source, paths=paths)
         return paths
     found = [str(it) for path in paths for it in sorted(Path("/").glob(path.lstrip("/")))]
     alone = tuple(dict.fromkeys(found))

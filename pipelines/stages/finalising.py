@@ -49,6 +49,7 @@ from pipelines.store.asked import are_any, counts_in
 from pipelines.store.ledger import still_mine
 from pipelines.store.sql import NONE, on_days_of, text
 from pipelines.store.writes import append, replace
+from pipelines.windows import keeps_apart
 
 TIMINGS = ("EARLY", "ON_TIME", "LATE")
 Counts = dict[str, int]
@@ -98,10 +99,13 @@ def finalise_batch(work: Work) -> Counts:
 
 def _with_cut_anew(work: Work, groups: Sequence[Group], *, found: Sequence[Concerned]) -> list[Concerned]:
     """The same, where sessions are marked that did not stand before the batch."""
+    if not any(keeps_apart(it.shape) for it in work.pipeline.windows):
+        return [*found]
     stood = stood_before(work, "sessions")
 
     def marked(it: Concerned) -> Concerned:
-        return replaced(it, states=with_cut_anew(it.states, stood, pipeline=work.pipeline, mark=CUT))
+        near = None if stood is None else stood.where(it.reach)
+        return replaced(it, states=with_cut_anew(it.states, near, pipeline=work.pipeline, mark=CUT))
 
     return [marked(it) if group.of_sessions else it for group, it in zip(groups, found, strict=True)]
 

@@ -98,6 +98,8 @@ class Standing:
     """The end of the batch of the last pane, or of the first data."""
     is_gone: bool = False
     """Whether its events are in other sessions now, and it stands only until one of these is published."""
+    is_other: bool = False
+    """Whether it has come back, and not with all that was told of it."""
 
     @property
     def news(self) -> list[Event]:
@@ -131,12 +133,11 @@ class Publisher:
             timing = self._timing(window, before=before, after=after)
             if timing is None or not self._publishes(window, timing, end=end, after=after):
                 continue
-            if window.index is None:
-                for old in [it for it in self.windows if it.is_gone and shares(it, window)]:
-                    row = self._row(old, "retract", timing, index=0, events=old.last_events, after=after)
-                    closes = self.definition.is_closed(window.bounds[1], after)
-                    published.append(row._replace(is_first=True, is_final=closes))
-                    self.windows.remove(old)
+            for old in [it for it in self.windows if it.is_gone and shares(it, window)]:
+                row = self._row(old, "retract", timing, index=0, events=old.last_events, after=after)
+                closes = self.definition.is_closed(window.bounds[1], after)
+                published.append(row._replace(is_first=True, is_final=closes))
+                self.windows.remove(old)
             published += self._publish(window, timing, end=end, after=after)
         return published
 
@@ -168,15 +169,23 @@ class Publisher:
         found = []
         for one in bounds:
             inside = [it for it in pool if max(b for b in bounds if b[0] <= it.event_us) == one]
-            known = next((it for it in stand if it.bounds == one), None)
+            known = next((it for it in stand if it.bounds == one), None) or self._back(one, inside)
             found.append(known or self._grown(one, inside, end=end))
             found[-1].events = inside
-        for window in stand:
+        for window in opened:
             window.is_gone = window not in found
         # What was published stands until another is in its place; what was not is forgotten.
         closed = [it for it in self.windows if it not in opened]
         left = [it for it in opened if it.is_gone and it.index is not None]
         self.windows = closed + left + found
+
+    def _back(self, bounds: Bounds, inside: Sequence[Event]) -> Standing | None:
+        """A session that is gone and published, whose bounds one has again; what was told of any is told."""
+        there = [it for it in self.windows if it.is_gone and it.index is not None and it.bounds == bounds]
+        for window in there:
+            window.told = {number for it in self.windows for number in it.told} & {it.number for it in inside}
+            window.is_other = window.told != {it.number for it in window.last_events}
+        return next(iter(there), None)
 
     def _grown(self, bounds: Bounds, inside: Sequence[Event], *, end: int) -> Standing:
         """A session with new bounds keeps the oldest timer and the unpublished rows of those it came from."""
@@ -202,7 +211,7 @@ class Publisher:
         return "LATE" if self.definition.is_due(end, before) else "ON_TIME"
 
     def _publishes(self, window: Standing, timing: str, *, end: int, after: int | None) -> bool:
-        if timing == "ON_TIME":
+        if timing == "ON_TIME" or window.is_other:
             return True
         is_new = self.definition.sessions_of is not None and window.index is None
         has_news = bool(window.news) or is_new
@@ -223,11 +232,12 @@ class Publisher:
         index = 0 if window.index is None else window.index + 1
         again, mode = window.index is not None, self.definition.mode
         told = window.last_events
-        values = window.news if again and mode == "discarding" else window.events
+        is_news = again and mode == "discarding" and not window.is_other
+        values = window.news if is_news else window.events
         rows = [self._row(window, "insert", timing, index=index, events=values, after=after)]
-        if again and mode == "retracting":
+        if again and (mode == "retracting" or (mode == "discarding" and window.is_other)):
             rows.insert(0, self._row(window, "retract", timing, index=index, events=told, after=after))
-        window.index, window.since = index, end
+        window.index, window.since, window.is_other = index, end, False
         window.told = {event.number for event in window.events}
         window.last_events = list(window.events)
         return rows

@@ -144,3 +144,30 @@ def test_a_session_that_has_bounds_of_a_published_one_again_and_other_events_is_
     found = sorted((it["window"], it["kind"], it["total"], it["timing"], it["pane_index"]) for it in panes)
     inserted = [(name, "insert", total, "LATE", 1) for name in told]
     assert found == sorted([*inserted, *[(name, "retract", 3, "LATE", 1) for name in ("news", "undone")]])
+
+
+@pytest.mark.slow
+def test_a_session_that_has_its_bounds_again_with_all_that_was_told_waits_for_its_trigger(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #        5     8    10               shorter than 15 seconds, no further apart than 10
+    #                   1                published
+    #              2    1                two in one, which wait; so that one stands
+    #        4     2    1, 16            that one again, with one more, which waits too
+    rules = {"lateness": 300 * SECOND, "late": ("rows", 5)}
+    told = {"whole": session(10, 15, **rules), "news": session(10, 15, **rules, mode="discarding")}
+    events = [
+        Event(1, "ann", 10 * SECOND, 0),
+        Event(8, "bob", 69 * SECOND, SECOND),
+        Event(2, "ann", 8 * SECOND, LENGTH),
+        Event(4, "ann", 5 * SECOND, 2 * LENGTH),
+        Event(16, "ann", 10 * SECOND, 2 * LENGTH),
+    ]
+    story = Story(spark, tmp_path, events, told)
+    published = []
+    for number in range(4):
+        found, wanted = story.run(Interval(number * LENGTH, (number + 1) * LENGTH), final=number == 3)
+        assert found == wanted, number
+        published.append(sorted({row.key for row in wanted}))
+    assert published == [["ann"], [], [], ["ann", "bob"]]
+    assert story.windows() == story.wanted_windows() == story.added_up()
