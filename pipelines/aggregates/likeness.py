@@ -35,8 +35,6 @@ PICKING = (
     "approx_top_k",
     "approx_quantile",
 )
-
-
 PUT_IN_ORDER = (
     "variance",
     "variance_pop",
@@ -57,9 +55,8 @@ def is_unchanged(now: Column, before: Column, *, kind: DataType, op: str) -> Col
     Nor has it in the states of moments, whose values are put in order first; and of few values the pivot
     alone says where they are, which may have moved by much beside their spread and little beside itself.
     """
-    is_state = isinstance(kind, StructType)
     is_sketch = isinstance(kind, StructType) and set(kind.names) == SKETCH
-    if (op in PICKING and not is_sketch) or (op in PUT_IN_ORDER and is_state):
+    if (op in PICKING and not is_sketch) or (op in PUT_IN_ORDER and isinstance(kind, StructType)):
         if can_be_ordered(kind):
             return now.eqNullSafe(before)
         if isinstance(kind, MapType) and can_be_ordered(kind.valueType):

@@ -18,7 +18,9 @@ PAIR = 2
 
 
 def argument_problems(expectation: Expectation) -> Iterator[str]:
-    """What is wrong with the arguments of a row rule; of others only what their SQL may not do."""
+    """What is wrong with the arguments of a row rule; of others only with what is kept beside them, and what
+    their SQL may not do.
+    """
     yield from _refused_conditions(expectation)
     for name, (allowed, fits) in OF_REMARKS.items():
         remark = expectation.argument(name)
