@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
-from pipelines.intervals import Interval, largest, merge, without
+from pipelines.intervals import LATEST_US, Interval, largest, merge, without
 from pipelines.spec import Changes, changes_between, have_other_triggers, latenesses_of, windows_of
 from pipelines.store.ledger_rows import LedgerRow, Status, unfinished
 
@@ -21,7 +21,8 @@ class Opening:
 
     `status` is that of its unfinished row, if an earlier attempt left one. `judged_by_us` is the
     watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. The
-    watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `covered`
+    watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `first_start_us`
+    is where the first batch began, from which a source that was never seen counts. `covered`
     are older batches that this one replaces, `known_by` the rows of the batch before it and of those still
     older that ran after that one did: the substreams that they have seen are known. `before` is the ledger's
     row of the same batch when it last ran, `newest_end_us` is where the newest batch that has run ends,
@@ -93,7 +94,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         ceiling_us=next_one.watermark_after_us if next_one else None,
         has_next=next_one is not None,
         known_by=_known_by(before, previous),
-        first_start_us=min([batch.start_us, *[row.batch.start_us for row in published]]),
+        first_start_us=_first_start(rows, batch, same=same),
         covered=tuple(overlapping),
         before=last_revision,
         newest_end_us=newest.batch.end_us if newest else None,
@@ -110,6 +111,15 @@ def _known_by(before: Sequence[LedgerRow], previous: LedgerRow | None) -> tuple[
     # Of several revisions of a batch the newest is the last in the ledger's order.
     later = {row.batch: row for row in sorted(before, key=_order) if (row.started_at_us or 0) > since_us}
     return (previous, *[later[batch] for batch in sorted(later.keys() - {previous.batch})])
+
+
+def _first_start(rows: Sequence[LedgerRow], batch: Interval, *, same: Sequence[LedgerRow]) -> int:
+    """Where the first batch begins, of those that had run when this one first did: the same data is to do
+    the same, whatever older one has run since.
+    """
+    until_us = min(map(_started_us, same), default=LATEST_US)
+    ran = [row.batch.start_us for row in rows if row.ran and _started_us(row) <= until_us]
+    return min([batch.start_us, *ran])
 
 
 def _run_since(

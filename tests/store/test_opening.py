@@ -55,6 +55,20 @@ def test_the_next_batch_is_judged_by_the_one_before() -> None:
     assert (found.restated, found.first_start_us) == (False, 0)
 
 
+def test_the_first_batch_is_the_one_that_was_when_a_batch_first_ran() -> None:
+    older = replace(row(0), started_at_us=9)
+    assert opening([row(2), row(3), older], batch(3)).first_start_us == 2 * DAY
+    assert opening([row(2), row(3), older], batch(4)).first_start_us == 0
+    again = replace(row(3, revision=1), started_at_us=10)
+    assert opening([row(2), row(3), older, again], batch(3)).first_start_us == 2 * DAY
+    assert opening([row(3), older], batch(0)).first_start_us == 0
+    given_up = replace(row(1, "abandoned"), finished_at_us=None)
+    assert opening([given_up, row(2)], batch(3)).first_start_us == 2 * DAY
+    # Others have taken the place of batch 1 since.
+    covered = replace(row(1, "abandoned"), finished_at_us=1)
+    assert opening([covered, row(2)], batch(2)).first_start_us == DAY
+
+
 def test_what_older_batches_have_seen_counts_where_they_ran_after_the_one_before() -> None:
     again = replace(row(0, revision=1), started_at_us=9)
     found = opening([row(0), row(1), row(2), again], batch(3))
