@@ -9,15 +9,19 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 import pyspark
 from pyspark.sql import SparkSession
 
+from pipelines.errors import CorrectTheCall
+
 ADAPTIVE = "org.apache.spark.sql.execution.adaptive"
 CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
-CLIENT_MODE = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE")
+REMOTE = "SPARK_REMOTE"
+CLIENT_MODE = (REMOTE, "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE")
 """Variables by which a process says that it is a client; a server must not take them over."""
 
 WARNINGS_ASIDE = (
@@ -65,6 +69,7 @@ def open_session(address: str | None = None) -> SparkSession:
     `sc://…`.
 
     Without an address, `SASH_SPARK` is taken. Returns the session that is already open at that address.
+    Raises `CorrectTheCall` where the environment asks Spark for a server beside another address.
     """
     address = address or os.environ.get("SASH_SPARK") or "local[*]"
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -72,6 +77,12 @@ def open_session(address: str | None = None) -> SparkSession:
     if address.startswith("sc://"):
         builder = builder.remote(address)
     else:
+        if REMOTE in os.environ:
+            raise CorrectTheCall(
+                f"the environment has {REMOTE}, with which Spark starts nothing at {address}: unset it, or "
+                "say that address with --spark or SASH_SPARK"
+            )
+        os.environ.update(_spark_home(address))
         builder = builder.master(address)
         for name, value in server_settings(address).items():
             builder = builder.config(name, value)
@@ -111,6 +122,8 @@ def server_settings(address: str) -> dict[str, str]:
         settings["spark.driver.memory"] = os.environ.get("SASH_MEMORY", "2g")
         settings["spark.driver.host"] = "localhost"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
+        # Spark makes this folder, wherever it is started; no table of ours is in it.
+        settings["spark.sql.warehouse.dir"] = (Path(tempfile.gettempdir()) / "sash-warehouse").as_uri()
     return settings
 
 
@@ -141,10 +154,17 @@ def connect_server_command(port: int, *, master: str = "local[*]") -> list[str]:
 def connect_server_environment() -> dict[str, str]:
     """The environment for that command.
 
-    This Python for the server's own workers, and no client mode inherited.
+    This Python for the server's own workers, the Spark that it brings, and no client mode inherited.
     """
     inherited = {name: value for name, value in os.environ.items() if name not in CLIENT_MODE}
-    return {**inherited, "PYSPARK_PYTHON": sys.executable}
+    return {**inherited, **_spark_home("local"), "PYSPARK_PYTHON": sys.executable}
+
+
+def _spark_home(address: str) -> dict[str, str]:
+    """The Spark that is installed here, for a JVM of this machine: the environment may have another one's
+    folder, which PySpark would start. A cluster's own has settings of the cluster's.
+    """
+    return {"SPARK_HOME": str(Path(pyspark.__file__).parent)} if address.startswith("local") else {}
 
 
 def collector() -> list[str]:

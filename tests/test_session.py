@@ -8,10 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.session import OPTIONS_OF_A_JVM, WARNINGS_ASIDE, collector
+from pipelines.errors import CorrectTheCall
+from pipelines.session import (
+    OPTIONS_OF_A_JVM,
+    WARNINGS_ASIDE,
+    collector,
+    connect_server_environment,
+    open_session,
+)
 
 COLLECTORS = ("UseSerialGC", "UseParallelGC", "UseG1GC", "UseZGC", "UseShenandoahGC")
 
@@ -36,18 +44,38 @@ def test_nothing_is_put_into_sql_before_it_is_read(spark: SparkSession) -> None:
 
 
 @pytest.mark.system
-def test_a_session_starts_in_utc_wherever_it_is_and_without_a_word_of_its_levels() -> None:
-    """What Java itself says of its modules nobody can keep it from."""
+def test_a_session_starts_in_utc_wherever_it_is_and_without_a_word_of_its_levels(tmp_path: Path) -> None:
+    """Also where another Spark is installed; and it leaves no folder where it was started. What Java itself
+    says of its modules nobody can keep it from.
+    """
     program = (
-        "from pipelines.session import open_session; "
-        "print(open_session('local[1]')._jvm.java.util.TimeZone.getDefault().getID())"
+        "from pipelines.session import open_session; spark = open_session('local[1]'); "
+        "print(spark.catalog.currentDatabase()); "
+        "print(spark._jvm.java.util.TimeZone.getDefault().getID())"
     )
-    abroad = {**os.environ, "TZ": "America/New_York"}
+    abroad = {**os.environ, "TZ": "America/New_York", "SPARK_HOME": str(tmp_path / "another")}
+    here = tmp_path / "here"
+    here.mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=abroad
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=abroad, cwd=here
     )
     assert [line for line in done.stderr.splitlines() if "incubator modules" not in line] == []
-    assert done.stdout.split() == ["UTC"]
+    assert done.stdout.split() == ["default", "UTC"]
+    assert list(here.iterdir()) == []
+
+
+def test_a_server_that_the_environment_names_is_not_left_out_without_a_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://elsewhere/;token=secret")
+    with pytest.raises(CorrectTheCall, match=r"SPARK_REMOTE, .* at local\[2\]: unset it") as refused:
+        open_session("local[2]")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_server_of_ones_own_is_the_spark_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_HOME", "/opt/another")
+    assert connect_server_environment()["SPARK_HOME"] == str(Path(pyspark.__file__).parent)
 
 
 @pytest.mark.parametrize("variable", OPTIONS_OF_A_JVM)

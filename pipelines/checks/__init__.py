@@ -15,7 +15,7 @@ from pipelines.checks.row_rules import is_row_rule
 from pipelines.checks.samples import sample_rows
 from pipelines.checks.suite import load_suite
 from pipelines.checks.validate import validate
-from pipelines.checks.verify import missing_columns, verify_rules
+from pipelines.checks.verify import missing_columns, verify_rules, wrong_conditions
 from pipelines.checks.vocabulary import unknown_names
 
 __all__ = [
@@ -41,4 +41,5 @@ __all__ = [
     "validate",
     "verify_rules",
     "warning",
+    "wrong_conditions",
 ]

@@ -15,6 +15,7 @@ from pipelines.spec import parse_instant
 from pipelines.spec.sql import problems_of
 
 PAIR = 2
+IN_SET = "expect_column_values_to_be_in_set"
 
 
 def argument_problems(expectation: Expectation) -> Iterator[str]:
@@ -52,6 +53,9 @@ def _contradictions(expectation: Expectation, shape: Shape) -> Iterator[str]:
     least, most = (it if _is_number(it) else _instant_us(it) for it in (low, high))
     if _is_number(low) == _is_number(high) and least is not None and most is not None and least > most:
         yield f"`min_value` {low} is above `max_value` {high}; no value lies between"
+    allowed = expectation.argument("value_set")
+    if expectation.name == IN_SET and isinstance(allowed, tuple) and None in allowed:
+        yield "`value_set` has a null, beside which no value is unexpected: leave it out, nulls do not count"
     condition, parser = expectation.argument("row_condition"), expectation.argument("condition_parser")
     if isinstance(condition, str) and parser is None:
         yield "`row_condition` needs a `condition_parser`; for Spark SQL that is `spark`"

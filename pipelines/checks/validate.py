@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from pyspark.sql import DataFrame
 
 from pipelines.checks.configurations import POSITION, Details, configurations
-from pipelines.checks.expectation import Expectation, Suite
+from pipelines.checks.expectation import Expectation, Suite, Value
 from pipelines.checks.importing import imported
 from pipelines.checks.results import Result, observed_share
 from pipelines.checks.vocabulary import unknown_names
@@ -22,12 +22,6 @@ from pipelines.errors import CorrectTheSpec
 SAMPLES = 10
 CAUSES = (re.compile(r"\[[A-Z0-9_.]{4,}\] .*"), re.compile(r"(?<=[.: ])\w+Exception: (?!.*Exception: ).*"))
 """How Spark, and Java under it, word the cause of an error somewhere in all that they say."""
-HOW_MANY = Expectation(
-    stage="events",
-    name="expect_table_row_count_to_be_between",
-    arguments=(("min_value", 0),),
-    on_failure="warn",
-)
 ABOUT_SCHEMA = (
     "expect_column_to_exist",
     "expect_column_type_to_be",
@@ -55,11 +49,30 @@ def validate(candidates: DataFrame, expectations: Sequence[Expectation]) -> tupl
     problems = unknown_names(Suite(expectations=tuple(expectations)))
     if problems:
         raise CorrectTheSpec("the expectations", problems)
-    verdicts = _ask(candidates, [*expectations, HOW_MANY])
-    is_empty = verdicts[len(expectations)].result.get("observed_value") == 0
+    conditions = {_condition(it): None for it in expectations}
+    verdicts = _ask(candidates, [*expectations, *[_how_many(*it) for it in conditions]])
+    rows = {
+        condition: verdicts[len(expectations) + place].result.get("observed_value")
+        for place, condition in enumerate(conditions)
+    }
     return tuple(
-        _result(expectation, verdicts[position], is_empty=is_empty)
+        _result(expectation, verdicts[position], is_empty=rows[_condition(expectation)] == 0)
         for position, expectation in enumerate(expectations)
+    )
+
+
+def _condition(expectation: Expectation) -> tuple[Value, Value]:
+    return expectation.argument("row_condition"), expectation.argument("condition_parser")
+
+
+def _how_many(condition: Value, parser: Value) -> Expectation:
+    """The question how many rows there are to look at."""
+    where = () if condition is None else (("row_condition", condition), ("condition_parser", parser))
+    return Expectation(
+        stage="events",
+        name="expect_table_row_count_to_be_between",
+        arguments=(("min_value", 0), *where),
+        on_failure="warn",
     )
 
 
@@ -83,7 +96,7 @@ def _result(expectation: Expectation, verdict: Verdict, *, is_empty: bool) -> Re
     if reason is not None:
         return _judged(expectation, success=False, observed=f"could not be computed: {reason}")
     if is_empty and expectation.columns and expectation.name not in ABOUT_SCHEMA:
-        # An empty batch is fine: of no values, nothing can be wrong.
+        # Where there are no rows, also none that the condition is about, nothing can be wrong.
         return _judged(expectation, success=True, observed=observed_share(0, 0))
     details = verdict.result
     unexpected = _whole(details.get("unexpected_count"))

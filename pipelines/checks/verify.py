@@ -47,23 +47,17 @@ def _problems(candidates: DataFrame, expectation: Expectation) -> Iterator[str]:
     rule = compile_rule(expectation)
     if rule is None:
         return
-    condition = expectation.argument("row_condition")
-    functions = () if condition is None else taken_for_functions(str(condition), candidates.columns)
-    if functions:
-        yield f"{where}: `row_condition` has `{functions[0]}`, no column, which Spark takes for a function"
+    of_condition = tuple(_of_condition(candidates, expectation))
+    yield from of_condition
+    if of_condition:
         return
     try:
         # Spark says what it thinks of them when it is asked for their types.
         _ = candidates.select(rule.counted, rule.unexpected).schema
         value = candidates.select(expectation.columns[0]).schema[0].dataType
-        decides = (
-            candidates.select(F.expr("true" if condition is None else str(condition))).schema[0].dataType
-        )
     except AnalysisException as error:
         yield f"{where}: {_first_line(error)}"
         return
-    if not isinstance(decides, BooleanType):
-        yield f"{where}: `row_condition` is {decides.simpleString().upper()}; allowed is BOOLEAN"
     if expectation.name == BETWEEN and isinstance(value, StringType | BooleanType):
         yield (
             f"{where}: column `{expectation.columns[0]}` is {value.simpleString().upper()}; allowed are "
@@ -72,6 +66,29 @@ def _problems(candidates: DataFrame, expectation: Expectation) -> Iterator[str]:
     for name, column, items in _compared(expectation):
         kind = candidates.select(column).schema[0].dataType
         yield from (f"{where}: {it}" for it in _of_other_kinds(items, name, column=column, kind=kind))
+
+
+def wrong_conditions(candidates: DataFrame, expectations: Sequence[Expectation]) -> tuple[str, ...]:
+    """The problems of `row_condition` with the columns of the rows, of expectations of whatever kind."""
+    return tuple(problem for it in expectations for problem in _of_condition(candidates, it))
+
+
+def _of_condition(candidates: DataFrame, expectation: Expectation) -> Iterator[str]:
+    where = f"line {expectation.line}: `{expectation.name}`"
+    condition, parser = expectation.argument("row_condition"), expectation.argument("condition_parser")
+    if not isinstance(condition, str) or parser != "spark":
+        return
+    functions = taken_for_functions(condition, candidates.columns)
+    if functions:
+        yield f"{where}: `row_condition` has `{functions[0]}`, no column, which Spark takes for a function"
+        return
+    try:
+        decides = candidates.select(F.expr(condition)).schema[0].dataType
+    except AnalysisException as error:
+        yield f"{where}: `row_condition`: {_first_line(error)}"
+        return
+    if not isinstance(decides, BooleanType):
+        yield f"{where}: `row_condition` is {decides.simpleString().upper()}; allowed is BOOLEAN"
 
 
 def _compared(expectation: Expectation) -> Iterator[tuple[str, str, list[Value]]]:

@@ -14,6 +14,10 @@ from pipelines.checks.importing import imported
 
 SET_BY_SASH = ("batch_id", "catch_exceptions", "id", "rendered_content", "result_format", "windows")
 """Arguments that Great Expectations knows but that have no meaning in a suite of ours."""
+OF_OTHER_DATA = (
+    "expect_query_results_to_match_comparison",
+    "expect_table_row_count_to_equal_other_table",
+)
 BOUNDS = ("min_value", "max_value")
 
 
@@ -59,6 +63,12 @@ def _problems(expectation: Expectation) -> Iterator[str]:
     if expectation.name not in known_names:
         meant = _meant(expectation.name, known_names)
         yield f"there is no expectation `{expectation.name}` in Great Expectations{meant}"
+        return
+    if expectation.name in OF_OTHER_DATA:
+        yield (
+            f"`{expectation.name}` asks other data than the rows at stage {expectation.stage}, which are all "
+            "that a check sees here"
+        )
         return
     known = arguments_of(expectation.name)
     unknown = [name for name, _ in expectation.arguments if name not in known]

@@ -49,7 +49,7 @@ def interval_of(arguments: Arguments) -> Interval | None:
         return None
     if arguments.since is None or arguments.until is None:
         given, missing = ("--to", "--from") if arguments.since is None else ("--from", "--to")
-        raise CorrectTheCall(f"{given} was given without {missing}: say both, or neither for the next batch")
+        raise CorrectTheCall(f"{given} was given without {missing}: say both, or neither")
     start_us, end_us = instant_of(arguments.since, "--from"), instant_of(arguments.until, "--to")
     if start_us >= end_us:
         raise CorrectTheCall(

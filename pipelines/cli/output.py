@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -37,13 +38,16 @@ class Unheard:
 
 @contextmanager
 def output_of(words: Sequence[str]) -> Iterator[None]:
-    """Let a command line write to the outputs of the process, which may be closed."""
+    """Let a command line write to the outputs of the process, which may be closed, or of few characters."""
     goes_on = bool(words) and words[0] in WRITING
     with ExitStack() as kept:
 
         def heard(output: TextIO | None) -> TextIO:
             if output is None:
                 return kept.enter_context(Path(os.devnull).open("w"))
+            if isinstance(output, TextIOWrapper):
+                # What the terminal has no character for is escaped, and does not end a page in the middle.
+                output.reconfigure(errors="backslashreplace")
             return cast("TextIO", Unheard(output)) if goes_on else output
 
         kept.enter_context(redirect_stdout(heard(sys.stdout)))

@@ -42,7 +42,6 @@ def plan(arguments: Arguments) -> None:
         return
     batches, wait = [it.batch for it in requests], arguments.wait
     if arguments.rebuild:
-        refuse_rebuild_without_bounds(arguments)
         turn = partial(await_quiet, pipeline, store, batches=batches, wait=wait)
     else:
         requests = unfinished_first(pipeline, store, requests=requests)
@@ -68,6 +67,8 @@ def _asked(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Sequence[
                 raise CorrectTheCall(f"--{name.replace('_', '-')} says nothing of a replay: leave it out")
         await_others(arguments, pipeline, store=store, what=arguments.replay)
         return replayed(arguments, pipeline, store=store, what=arguments.replay, say=_say)
+    if arguments.rebuild:
+        refuse_rebuild_without_bounds(arguments)
     requests = requests_of(arguments, batches_of(arguments, pipeline, store=store))
     if arguments.since is None:
         return [gone_on_with(pipeline, store, request=request) for request in requests]

@@ -44,6 +44,8 @@ def run(arguments: Arguments) -> None:
     """Run the batches, tell how far it is, and sum up."""
     pipeline = pipeline_of(arguments)
     store = store_of(arguments, pipeline)
+    if arguments.rebuild:
+        refuse_rebuild_without_bounds(arguments)
     batches = batches_of(arguments, pipeline, store=store)
     requests = requests_of(arguments, batches)
     if arguments.since is None:
@@ -51,7 +53,6 @@ def run(arguments: Arguments) -> None:
     if arguments.final:
         confirm_final(pipeline, batches, yes=arguments.yes)
     if arguments.rebuild:
-        refuse_rebuild_without_bounds(arguments)
         empty(arguments, pipeline, store=store, batches=batches)
     carry_out(arguments, pipeline, store=store, requests=requests)
 
@@ -119,13 +120,13 @@ def unfinished_first(pipeline: Pipeline, store: str, *, requests: Sequence[Reque
 
 def gone_on_with(pipeline: Pipeline, store: str, *, request: Request) -> Request:
     """The request for a batch that nobody named, or for a later stage of it: if it is unfinished, with what
-    was asked for it before.
+    was asked for it before; of the watermark what is asked for now, if anything is.
     """
     pending = unfinished(read_ledger(store, pipeline.name))
     if pending is None or pending.batch != request.batch:
         return request
     wishes = wishes_of(store, pipeline.name, batch=pending.batch, revision=pending.revision)
-    final = request.final or "final" in wishes
+    final = request.final or ("final" in wishes and request.watermark_us is None)
     replays = next((what for what in REPLAYED if replay_of(what) in wishes), None)
     asked_us = request.watermark_us if request.watermark_us is not None else wishes.get("watermark_us")
     return replace(

@@ -32,8 +32,10 @@ class Wishes:
     ignore_lateness: bool = False
 
     def beside(self, known: Mapping[str, int]) -> Wishes:
-        """These, and what was asked for the batch before, as the ledger notes it."""
-        final = self.final or "final" in known
+        """These, and what was asked for the batch before, as the ledger notes it; of the watermark these
+        alone, where they say anything of it.
+        """
+        final = self.final or ("final" in known and self.watermark_us is None)
         asked_us = known.get("watermark_us") if self.watermark_us is None else self.watermark_us
         return Wishes(
             batch=self.batch,

@@ -27,6 +27,8 @@ ALSO = {"sec": "second", "m": "minute", "mins": "minute", "hr": "hour", "w": "we
 NO_LENGTH = ("month", "year", "quarter")
 AT_MOST_US = {"month": 31 * UNITS_US["day"], "year": 366 * UNITS_US["day"]}
 AT_MOST = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(month|year)s?", re.IGNORECASE)
+FINER = re.compile(r"[.,]\d{6}0*[1-9]")
+"""More of a second than Python reads: it leaves out what is below a microsecond."""
 ISO_AT_MOST = re.compile(r"P(?:([0-9]+(?:\.[0-9]+)?)Y)?(?:([0-9]+(?:\.[0-9]+)?)M)?", re.IGNORECASE)
 OF_MONTHS = re.compile(r"P(?:[0-9.]+[DW])*[0-9.]+[YM](?:[0-9.]+[A-Z]|T)*", re.IGNORECASE)
 """An ISO 8601 duration that has months or years in it."""
@@ -100,6 +102,8 @@ def parse_instant(text: object) -> int:
         return _in_range(to_us(text), text)
     if isinstance(text, date):
         return to_us(datetime(text.year, text.month, text.day, tzinfo=UTC))
+    if FINER.search(str(text)):
+        raise ValueError(f"found `{text}`; allowed are microseconds, six digits after the point")
     try:
         instant = datetime.fromisoformat(str(text).strip())
     except ValueError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
 from pipelines.checks import (
     Expectation,
@@ -16,13 +17,14 @@ from pipelines.checks import (
     missing_columns,
     unknown_names,
     verify_rules,
+    wrong_conditions,
 )
 from pipelines.ingest.fate import as_read
 from pipelines.ingest.read import Schemas
 from pipelines.stages.shapes import no_events
 from pipelines.stages.site import Site
 from pipelines.store.rows import from_rows
-from pipelines.store.tables import Shapes
+from pipelines.store.tables import Columns, Shapes
 
 OF_STATES: tuple[Stage, ...] = ("partial_frames", "frames", "sessions", "panes")
 
@@ -36,8 +38,12 @@ def unfit(site: Site, suite: Suite, *, shapes: Shapes, schemas: Schemas) -> tupl
     found = [*_of_rules(site, suite, schemas=schemas)]
     others = [it for it in suite.at("events") if not is_row_rule(it)]
     found += missing_columns(others, shapes.event)
+    found += _of_conditions(site, others, columns=shapes.event)
     for stage in OF_STATES:
-        found += missing_columns(suite.at(stage), tables[stage])
+        there = suite.at(stage)
+        found += missing_columns(there, tables[stage])
+        found += _of_conditions(site, there, columns=tables[stage])
+        found += [problem for it in there for problem in _of_patterns(site, it)]
     name = suite.path.name if suite.path else ""
     return tuple(f"{name}, {problem}" for problem in found)
 
@@ -65,6 +71,14 @@ def _of_rules(site: Site, suite: Suite, *, schemas: Schemas) -> Iterator[str]:
     for problem, names in found.items():
         everywhere = len(names) == len(site.pipeline.sources)
         yield problem if everywhere else f"{problem} (source {', '.join(names)})"
+
+
+def _of_conditions(site: Site, expectations: Sequence[Expectation], *, columns: Columns) -> tuple[str, ...]:
+    """What Spark says of conditions that Great Expectations will hand to it."""
+    if not any(it.argument("row_condition") is not None for it in expectations):
+        return ()
+    schema = StructType([StructField(name, kind) for name, kind in columns.items()])
+    return wrong_conditions(site.spark.createDataFrame([], schema), expectations)
 
 
 def _of_patterns(site: Site, rule: Expectation) -> Iterator[str]:

@@ -44,6 +44,7 @@ def test_all_problems_of_a_rule_are_told_at_once() -> None:
         (BETWEEN, {"column": "a", "min_value": 1, "row_condition": "b"}, "needs a `condition_parser`"),
         (BETWEEN, {"column": "a", "min_value": 1, "most": 1}, "unknown argument `most`; allowed are column"),
         ("expect_column_values_to_be_in_set", {"column": "a", "value_set": "b"}, "a list of values"),
+        ("expect_column_values_to_be_in_set", {"column": "a", "value_set": ["b", None]}, "has a null"),
         ("expect_column_values_to_be_in_set", {"column": "a", "value_set": [[1, 2]]}, "a list of values"),
         ("expect_column_values_to_be_in_set", {"column": "a", "value_set": [{"b": 1}]}, "a list of values"),
         ("expect_column_values_to_match_regex_list", {"column": "a", "regex_list": []}, "regular express"),

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.checks.expectation import Expectation, freeze
-from pipelines.checks.results import Result
+from pipelines.checks.results import Result, observed_share
 from pipelines.checks.samples import sample_rows
 from pipelines.checks.validate import validate
 
@@ -121,6 +121,28 @@ def test_an_instant_is_held_to_bounds_that_are_instants(
     for column in ("at", "here"):
         (result,) = validate(rows, [expectation(MAXIMUM, column=column, max_value=bound)])
         assert result.success is fits, result.observed
+
+
+def test_of_rows_that_there_are_not_nothing_is_wrong(panes: DataFrame) -> None:
+    """As of an empty batch; values that are all null are another thing."""
+
+    def where(condition: str, **bounds: float) -> Expectation:
+        return expectation(
+            MAXIMUM, column="delay", row_condition=condition, condition_parser="spark", **bounds
+        )
+
+    asked = [
+        where("origin = 'BOS'", max_value=1),
+        where("origin = 'EWR'", max_value=1),
+        where("origin = 'EWR'", max_value=900),
+        where("origin = 'JFK'", max_value=1),
+        expectation(MAXIMUM, column="delay", max_value=1),
+    ]
+    results = validate(panes, asked)
+    assert [it.success for it in results] == [True, False, True, False, False]
+    assert results[0].observed == observed_share(0, 0)
+    (spoilt,) = validate(panes, [where("nowhere = 1", max_value=1)])
+    assert not spoilt.success and "could not be computed" in spoilt.observed
 
 
 def test_where_nothing_is_expected_nothing_is_looked_at(panes: DataFrame) -> None:

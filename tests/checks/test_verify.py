@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.checks.expectation import Expectation, freeze
-from pipelines.checks.verify import missing_columns, verify_rules
+from pipelines.checks.verify import missing_columns, verify_rules, wrong_conditions
 
 BETWEEN = "expect_column_values_to_be_between"
 IN_PAIRS = "expect_column_pair_values_to_be_in_set"
@@ -70,6 +70,20 @@ def test_a_problem_says_its_line_and_what_was_found(
     (problem,) = verify_rules(events, [expectation(BETWEEN, min_value=1, **arguments)])
     assert problem.startswith(f"line 5: `{BETWEEN}`")
     assert told in problem
+
+
+def test_a_condition_is_held_against_the_columns_of_whatever_expectation(events: DataFrame) -> None:
+    maximum = "expect_column_max_to_be_between"
+
+    def told(condition: str, parser: str = "spark") -> tuple[str, ...]:
+        arguments = {"row_condition": condition, "condition_parser": parser}
+        return wrong_conditions(events, [expectation(maximum, column="distance", max_value=1, **arguments)])
+
+    assert told("dest > 'A'") == told('col("nowhere") > 1', "great_expectations") == ()
+    for condition, problem in (("dist > 1", "`dist`"), ("dest >", "yntax"), ("dest", "is STRING; allowed")):
+        (found,) = told(condition)
+        assert found.startswith(f"line 5: `{maximum}`: `row_condition`") and problem in found
+    assert wrong_conditions(events, [expectation(maximum, column="distance", max_value=1)]) == ()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.checks.expectation import REMARKS, Expectation, Suite, freeze
 from pipelines.checks.row_rules import ROW_RULES, SCOPE
-from pipelines.checks.vocabulary import arguments_of, names, unknown_names
+from pipelines.checks.vocabulary import OF_OTHER_DATA, arguments_of, names, unknown_names
 
 # No session is needed, but the seconds that importing Great Expectations takes are.
 pytestmark = pytest.mark.spark
@@ -33,6 +33,15 @@ def test_importing_the_room_does_not_import_great_expectations() -> None:
 def test_a_row_rule_takes_exactly_great_expectations_arguments(name: str) -> None:
     shape = ROW_RULES[name]
     assert {*shape.required, *shape.optional, *SCOPE, *REMARKS} == set(arguments_of(name))
+
+
+@pytest.mark.parametrize("name", OF_OTHER_DATA)
+def test_what_would_ask_other_data_is_refused(name: str) -> None:
+    assert name in names()
+    (problem,) = problems(name)
+    assert problem.endswith(
+        "asks other data than the rows at stage panes, which are all that a check sees here"
+    )
 
 
 def test_what_great_expectations_takes_has_no_problems() -> None:

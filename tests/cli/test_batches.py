@@ -152,3 +152,8 @@ def test_an_unfinished_batch_that_nobody_named_goes_on_as_it_was_asked_for(place
     assert gone_on(Request(batch=batch, final=True)) == replace(asked, final=True, watermark_us=None)
     other = Request(batch=days(2, 3))
     assert gone_on(other) == other
+    progress.note(folder, run, done=progress.Done(stage=OPENING, source=None, counts={"final": 1}))
+    assert gone_on(Request(batch=batch)) == Request(batch=batch, final=True)
+    earlier = Request(batch=batch, watermark_us=batch.start_us)
+    # Who says now what the watermark shall be has thought again.
+    assert gone_on(earlier) == earlier

@@ -57,6 +57,15 @@ def test_a_run_is_refused_for(words: list[str], told: str, place: Place, monkeyp
     assert told in said.err and said.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_a_rebuild_without_bounds_is_refused_whatever_the_next_batch_is(command: str, place: Place):
+    """Also where the spec has changed so that a rebuild is what would help."""
+    place.write_run(day(1), day(2), "published", fingerprint="another")
+    said = place.sash(command, "--rebuild")
+    assert (said.code, said.out) == (2, "")
+    assert "--rebuild begins anew: say from where to where, with --from and --to" in said.err
+
+
 def test_where_no_batch_has_run_none_can_be_abandoned(place: Place):
     said = place.sash("abandon", *FIRST)
     assert (said.code, said.out) == (2, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -29,6 +30,17 @@ def called(command: str, *, shell: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("shell", ["| head -1", ">&-", "2>&1 | head -1", ">&- 2>&-", ">/dev/full 2>&1"])
 def test_what_writes_goes_on(command: str, shell: str):
     assert called(command, shell=shell).returncode == 4
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_what_a_terminal_has_no_character_for_is_escaped(command: str):
+    program = (
+        "from pipelines.cli.output import output_of\n"
+        f"with output_of(['{command}']): print('prefix–suffix, naïve')"
+    )
+    abroad = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, env=abroad)
+    assert done.stdout.decode("latin-1") == "prefix\\u2013suffix, naïve\n"
 
 
 def test_what_only_tells_ends():

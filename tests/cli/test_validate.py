@@ -20,6 +20,9 @@ events:
   - expect_column_values_to_match_regex: {column: city, regex: "(("}
 panes:
   - expect_column_max_to_be_between: {column: max_fare, max_value: 600}
+  - expect_column_values_to_match_regex: {column: city, regex: "[["}
+  - expect_column_max_to_be_between:
+      {column: rides, max_value: 9, row_condition: day > 1, condition_parser: spark}
 """
 
 WRONG = {
@@ -158,6 +161,8 @@ def test_expectations_about_columns_that_are_not_there_are_refused(place: Place,
     assert "suite.yml, line 2: " in said.err and "have no column `town`" in said.err
     assert "suite.yml, line 5: " in said.err and "have no column `max_fare`" in said.err
     assert "suite.yml, line 3: " in said.err and "`((` is no regular expression" in said.err
+    assert "suite.yml, line 6: " in said.err and "`[[` is no regular expression" in said.err
+    assert "suite.yml, line 7: " in said.err and "`row_condition`: " in said.err and "`day`" in said.err
 
 
 def test_a_suite_that_cannot_be_read_does_not_hide_the_rest(place: Place, spark: SparkSession):

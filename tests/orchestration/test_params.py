@@ -63,6 +63,16 @@ def test_a_dag_of_ones_own_may_have_other_params() -> None:
     assert read_wishes({"mine": 2}) == Wishes()
 
 
+def test_what_was_asked_for_before_is_asked_for_again() -> None:
+    known = {"final": 1, "replace": 1}
+    assert Wishes().beside(known) == Wishes(final=True, replace=True)
+    assert Wishes(final=True).beside({"watermark_us": HOUR_US}) == Wishes(final=True)
+    # Who fills in a watermark now has thought again.
+    raised = Wishes(watermark_us=HOUR_US)
+    assert raised.beside(known) == Wishes(watermark_us=HOUR_US, replace=True)
+    assert raised.beside({"watermark_us": 5}) == raised
+
+
 def test_the_form_has_every_field_with_a_title_and_a_text_that_teaches() -> None:
     params = batch_params()
     assert tuple(params) == FIELDS

@@ -164,6 +164,13 @@ def test_what_is_no_instant_is_refused_with_what_is_allowed(written: str) -> Non
         parse_instant(written)
 
 
+@pytest.mark.parametrize("written", ["2024-01-01T00:00:00.0000019", "2024-01-01 00:00:00,00000001Z"])
+def test_what_is_finer_than_a_microsecond_is_refused(written: str) -> None:
+    with pytest.raises(ValueError, match="allowed are microseconds, six digits after the point"):
+        parse_instant(written)
+    assert parse_instant("2024-01-01T00:00:00.000001000") % 1_000_000 == 1
+
+
 @pytest.mark.parametrize("written", ["0001-01-01T00:00+01:00", "9999-12-31T23:59:59-01:00"])
 def test_an_instant_outside_the_years_1_to_9999_of_utc_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match="allowed are the years 1 to 9999 of UTC"):
