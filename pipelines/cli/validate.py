@@ -16,7 +16,8 @@ from pipelines.cli.place import store_of
 from pipelines.cli.session import session_of
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import verify
-from pipelines.ingest.read import any_path, known_schemas
+from pipelines.ingest.files import any_path
+from pipelines.ingest.read import known_schemas
 from pipelines.spec import Pipeline, Source, find_modules_beside, understood, warnings
 from pipelines.spec.places import with_lines
 from pipelines.stages import Site

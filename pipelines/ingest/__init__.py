@@ -17,7 +17,8 @@ from pipelines.ingest.fate import (
     passes,
     quarantined_rows,
 )
-from pipelines.ingest.read import has_files, local_bytes, read_rows
+from pipelines.ingest.files import has_files, local_bytes
+from pipelines.ingest.read import read_rows
 from pipelines.ingest.rules import RowRule
 from pipelines.ingest.tally import tally
 from pipelines.ingest.verify import verify

@@ -8,6 +8,7 @@ what comes more than `within` after it counts again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import and_
 
@@ -26,7 +27,12 @@ KNOWN_US = "_counted_us"
 HAS_ID = "_has_id"
 COUNTING = "_counting"
 """The arrivals of an id that count, in ascending order; what was known before the batch is the first."""
-PLACE = "_place"
+REPEATS = "_repeats_arrival"
+"""Whether a row of the same id that comes first has the same arrival."""
+FIRST_US, NEXT_US, LAST_US = "_first_arrival_us", "_next_arrival_us", "_last_arrival_us"
+"""Of the arrivals of an id in the batch: the first, the first that is over `within` after the one that
+counted, the last.
+"""
 
 
 def known_ids(event_ids: DataFrame, source: Source, *, from_us: int) -> DataFrame:
@@ -47,23 +53,15 @@ def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame
     has_id = reduce(and_, [F.col(f"`{name}`").isNotNull() for name in told.of], passes())
     same = [_as_known(fated_events, known, name=name) == F.col(f"_known_{name}") for name in told.of]
     beside = fated_events.withColumn(HAS_ID, has_id).join(known, on=same, how="left")
-    alike = W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of])
-    arrivals = F.collect_set(F.when(F.col(HAS_ID), F.col(ARRIVAL_US)))
-    placed = beside.withColumns(
-        {
-            COUNTING: _counting(F.sort_array(arrivals.over(alike)), told.within_us),
-            PLACE: F.row_number().over(
-                W.partitionBy(HAS_ID, *[f"`{name}`" for name in told.of], ARRIVAL_US).orderBy(
-                    EVENT_US, *_in_order(fated_events)
-                )
-            ),
-        }
-    )
-    counts = (F.col(PLACE) == 1) & F.array_contains(COUNTING, F.col(ARRIVAL_US))
-    is_duplicate = F.col(HAS_ID) & ~counts
+    alike = [HAS_ID, *[f"`{name}`" for name in told.of]]
+    # In an order that serves all that is asked of an id: rows are shuffled and sorted once.
+    in_order = W.partitionBy(*alike).orderBy(ARRIVAL_US, EVENT_US, *_in_order(fated_events))
+    repeats = F.lag(ARRIVAL_US).over(in_order).eqNullSafe(F.col(ARRIVAL_US))
+    told_apart = _with_arrivals(beside.withColumn(REPEATS, repeats), alike, within_us=told.within_us)
+    is_duplicate = F.col(HAS_ID) & (F.col(REPEATS) | ~_arrival_counts(told.within_us))
     own = [name for name in fated_events.columns if name != FATE]
     fate = F.when(is_duplicate, F.lit(DUPLICATE)).otherwise(F.col(FATE)).alias(FATE)
-    return placed.select(*[F.col(f"`{name}`") for name in own], fate)
+    return told_apart.select(*[F.col(f"`{name}`") for name in own], fate)
 
 
 def _as_known(events: DataFrame, known: DataFrame, *, name: str) -> Column:
@@ -92,11 +90,42 @@ def counted_ids(fated_events: DataFrame, source: Source) -> DataFrame:
     )
 
 
-def _counting(arrivals: Column, within_us: int | None) -> Column:
+def _with_arrivals(events: DataFrame, alike: Sequence[str], *, within_us: int | None) -> DataFrame:
+    """The events with what `_arrival_counts` asks of all that have their id.
+
+    One id may be on all rows of a batch, so none of it is an array, but where an id counts more than twice.
+    """
+    arrival, together = F.when(F.col(HAS_ID), F.col(ARRIVAL_US)), W.partitionBy(*alike)
+    told = {FIRST_US: F.min(arrival).over(together)}
+    if within_us is None:
+        return events.withColumns(told)
+    is_after = arrival - F.coalesce(KNOWN_US, FIRST_US) > F.lit(within_us)
+    first = events.withColumns({**told, LAST_US: F.max(arrival).over(together)})
+    after = F.min(F.when(is_after, arrival)).over(together)
+    several = F.collect_set(F.when(_are_far_apart(within_us), arrival)).over(together)
+    return first.withColumns({NEXT_US: after, COUNTING: _counting(F.sort_array(several), within_us)})
+
+
+def _arrival_counts(within_us: int | None) -> Column:
+    """Whether an event's arrival is one that counts: the first of its id, or one that is over `within` after
+    the last that did.
+    """
+    arrival, is_known = F.col(ARRIVAL_US), F.col(KNOWN_US).isNotNull()
+    is_first = ~is_known & (arrival == F.col(FIRST_US))
+    if within_us is None:
+        return is_first
+    # Where the batch's arrivals are no further apart, none counts after that.
+    few = is_first | F.coalesce(arrival == F.col(NEXT_US), F.lit(False))
+    return F.when(_are_far_apart(within_us), F.array_contains(COUNTING, arrival)).otherwise(few)
+
+
+def _are_far_apart(within_us: int) -> Column:
+    return F.col(LAST_US) - F.col(FIRST_US) > F.lit(within_us)
+
+
+def _counting(arrivals: Column, within_us: int) -> Column:
     """Of an id's arrivals in order those that count: the first, then each over `within` after the last."""
     first = F.when(F.col(KNOWN_US).isNull(), F.slice(arrivals, 1, 1)).otherwise(F.array(KNOWN_US))
-    if within_us is None:
-        return first
 
     def counted(so_far: Column, arrival: Column) -> Column:
         is_new = arrival - F.element_at(so_far, -1) > F.lit(within_us)

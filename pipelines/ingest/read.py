@@ -24,10 +24,19 @@ from pyspark.sql.types import StructType
 
 from pipelines.errors import CorrectTheSpec, RunAgain
 from pipelines.ingest.declared import TEXT_FORMATS, UNREADABLE, declared_schema, schema_as_loaded
+from pipelines.ingest.files import (
+    absolute,
+    any_path,
+    exists,
+    goes_down_in,
+    is_there,
+    only_spark_tells,
+    refuse_deeper,
+)
 from pipelines.ingest.once import refuse_twice
 from pipelines.ingest.unreadable import advice_on, unreadable_file
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline, Source, expand_paths, glob_of, is_uri
+from pipelines.spec import Pipeline, Source, expand_paths, glob_of
 from pipelines.spec.places import with_lines
 
 Schemas = Mapping[str, StructType]
@@ -63,13 +72,16 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
     """
     if source.path is None:
         return _load(spark, source, paths=())
-    paths = tuple(_absolute(path, home) for path in expand_paths(source.path, batch))
-    there = tuple(path for path in paths if is_there(path))
+    paths = tuple(absolute(path, home) for path in expand_paths(source.path, batch))
+    goes_down = goes_down_in(source)
+    there = tuple(path for path in paths if is_there(path, goes_down=goes_down))
+    for path in (it for it in paths if it not in there):
+        refuse_deeper(source, path)
     there = there if len(there) <= 1 else _each_once(spark, source, paths=there)
     rows = _load_found(spark, source, paths=there) if there else None
     if rows is not None:
         return rows
-    empty = tuple(path for path in paths if source.schema is not None and _exists(path))
+    empty = tuple(path for path in paths if source.schema is not None and exists(path))
     if empty:
         return _load(spark, source, paths=empty)
     if glob_of(source.path) == source.path:
@@ -81,99 +93,14 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
     return _load(spark, source, paths=(any_path(source, home),)).limit(0)
 
 
-def has_files(source: Source, *, batch: Interval, home: Path) -> bool:
-    """Whether the source has something to be read for the batch, as far as this machine can tell."""
-    paths = () if source.path is None else expand_paths(source.path, batch)
-    return source.path is None or any(is_there(_absolute(path, home)) for path in paths)
-
-
-def any_path(source: Source, home: Path) -> str:
-    """A path that holds the source's files of some batch: enough to learn its schema.
-
-    Of those on this machine's disk it is the newest by name, for to list them all takes as long as there is
-    history.
-    """
-    pattern = _absolute(glob_of(str(source.path)), home)
-    if _only_spark_tells(pattern):
-        return pattern
-    newest_first = sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)
-    holding = next((path for path in newest_first if _holds_a_file(path)), None)
-    if holding is not None:
-        return str(holding)
-    has_times = glob_of(str(source.path)) != source.path
-    remedies = ", correct `path`, or declare `schema`, so that no file means no rows"
-    raise CorrectTheSpec(
-        f"source `{source.name}`",
-        (
-            f"there is no file at {_absolute(str(source.path), home)} for any batch; put one there"
-            f"{remedies if has_times else ' or correct `path`'}",
-        ),
-    )
-
-
-def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> int | None:
-    """How many bytes the files have that the batch reads, counted until they are more than `most`.
-
-    `None` where they are not on this machine's disk, where only Spark knows which they are, and where one
-    goes away meanwhile.
-    """
-    paths = [_absolute(path, home) for path in expand_paths(source.path, batch)] if source.path else [""]
-    if any(path == "" or _only_spark_tells(path) for path in paths):
-        return None
-    total = 0
-    try:
-        for found in (it for path in paths for it in Path("/").glob(path.lstrip("/"))):
-            for file in found.rglob("*") if found.is_dir() else (found,):
-                total += 0 if _is_hidden(file.name) else file.stat().st_size
-                if total > most:
-                    return total
-    except OSError:
-        return None
-    return total
-
-
-def is_there(path: str) -> bool:
-    """Whether a local path or glob finds a file. Of others Spark tells when reading."""
-    return _only_spark_tells(path) or any(map(_holds_a_file, Path("/").glob(path.lstrip("/"))))
-
-
 def _each_once(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths, or what is at them where their globs meet (`1*` and `10*`): Spark reads a file for each."""
-    if any(_only_spark_tells(path) for path in paths):
+    if any(only_spark_tells(path) for path in paths):
         refuse_twice(spark, source, paths=paths)
         return paths
     found = [str(it) for path in paths for it in sorted(Path("/").glob(path.lstrip("/")))]
     alone = tuple(dict.fromkeys(found))
     return paths if len(alone) == len(found) else alone
-
-
-def _exists(path: str) -> bool:
-    """Whether there is a local folder, be it empty."""
-    return not _only_spark_tells(path) and any(Path("/").glob(path.lstrip("/")))
-
-
-def _only_spark_tells(path: str) -> bool:
-    """Whether a path is remote, or has something in it that Python takes otherwise: braces, a doubled star, a
-    backslash, or a class of letters that are not meant.
-    """
-    return is_uri(path) or any(mark in path for mark in ("{", "**", "\\", "[^"))
-
-
-def _holds_a_file(path: Path, within: tuple[Path, ...] = ()) -> bool:
-    """Whether there is one that Spark would read, be it in a folder below. A table of Delta's needs none."""
-    if not path.is_dir():
-        return path.is_file() and not _is_hidden(path.name)
-    if (path / "_delta_log").is_dir():
-        return True
-    # A link may lead back to where it lies.
-    folder = path.resolve()
-    below = path.iterdir() if folder not in within else ()
-    return any(_holds_a_file(it, (*within, folder)) for it in below if not _is_hidden(it.name))
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether Spark passes over what is called so, like `_temporary`, where another job is still writing."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def schemas_of(spark: SparkSession, pipeline: Pipeline, *, batch: Interval | None = None) -> Schemas:
@@ -224,7 +151,7 @@ def _load_found(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) 
     try:
         return _load(spark, source, paths=paths)
     except CorrectTheSpec as refused:
-        if not _is_missing(refused) or not any(_only_spark_tells(path) for path in paths):
+        if not _is_missing(refused) or not any(only_spark_tells(path) for path in paths):
             raise
     found = tuple(path for path in paths if _finds(spark, source, path=path))
     return _load(spark, source, paths=found) if found else None
@@ -289,7 +216,3 @@ def _rows_at(reader: DataFrameReader, paths: tuple[str, ...], *, at_once: bool) 
 
 def _both(one: DataFrame, other: DataFrame) -> DataFrame:
     return one.unionByName(other, allowMissingColumns=True)
-
-
-def _absolute(path: str, home: Path) -> str:
-    return path if is_uri(path) or path.startswith("/") else str(home / path)

@@ -13,7 +13,7 @@ from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import Panes, Pipeline, Retention, Schedule, Window
 from pipelines.spec.operations import read_aggregates
 from pipelines.spec.shapes import read_panes, read_windows
-from pipelines.spec.sources import SourceTimes, read_sources
+from pipelines.spec.sources import SourceTimes, limit_of, read_sources
 from pipelines.spec.yaml import read_yaml
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -57,8 +57,8 @@ def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -
     lateness_us = time.duration("allowed_lateness") or 0
     times = SourceTimes(
         max_disorder_us=time.duration("max_disorder") or 0,
-        idle_after_us=time.duration("idle_after"),
-        max_ahead_us=time.duration("max_ahead"),
+        idle_after_us=limit_of(time, "idle_after"),
+        max_ahead_us=limit_of(time, "max_ahead"),
     )
     time.close()
     panes = read_panes(document.within("panes"), Panes())

@@ -151,7 +151,32 @@ def store_at(named: str, start: Path) -> str:
 
 
 def path_problems(path: str) -> Iterator[str]:
-    """What is wrong with the placeholders of a path."""
+    """What is wrong with the placeholders of a path, or else with the names that they make."""
+    problems = [*_placeholder_problems(path)]
+    yield from problems or _colons(path)
+
+
+def _colons(path: str) -> Iterator[str]:
+    """Hadoop takes what is before a colon for a scheme, in whatever a glob finds, and in the name of a file's
+    sums that it looks for beside it. A folder is read.
+    """
+    if is_uri(path) or ":" not in PLACEHOLDER.sub(lambda place: _value_of(place[2]), path):
+        return
+    parts = [part for part in path.split("/") if part]
+    last = PLACEHOLDER.sub(lambda place: _value_of(place[2]), parts[-1])
+    has_glob = any(mark in PLACEHOLDER.sub("", path) for mark in "*?[{")
+    if has_glob or (":" in last and "." in last.rpartition(":")[2]):
+        yield (
+            f"`{path}` makes names with a colon in them, which Spark cannot open on a disk; allowed is a "
+            "time without, like `{from:%H%M}` or `{from:%H-%M}`"
+        )
+
+
+def _value_of(template: str) -> str:
+    return _written(from_us(0), template)
+
+
+def _placeholder_problems(path: str) -> Iterator[str]:
     for other in LIKE_PLACEHOLDER.findall(PLACEHOLDER.sub("", path)):
         yield f"`{other}` stands for no time; allowed is one like `{{from:%Y-%m-%d}}` or `{{to:%H}}`"
     for placeholder in PLACEHOLDER.finditer(path):

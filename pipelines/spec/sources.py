@@ -14,6 +14,8 @@ from pipelines.spec.yaml import Located, as_key
 TEXT_FORMATS = ("csv", "json")
 OF_FILES = ("avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml")
 WITHOUT_PATH = ("kafka", "jdbc")
+NO_LIMIT = ("never", "none")
+FLAGS = ("true", "false")
 NAMED = "allowed is a mapping of names to sources"
 
 
@@ -85,8 +87,8 @@ def _read(fields: Fields, name: str, *, times: SourceTimes) -> Source | None:
         event_id=_event_id(fields),
         substream=fields.sql("substream"),
         max_disorder_us=_either(fields.duration("max_disorder"), times.max_disorder_us) or 0,
-        idle_after_us=_either(fields.duration("idle_after"), times.idle_after_us),
-        max_ahead_us=_either(fields.duration("max_ahead"), times.max_ahead_us),
+        idle_after_us=limit_of(fields, "idle_after", common=times.idle_after_us),
+        max_ahead_us=limit_of(fields, "max_ahead", common=times.max_ahead_us),
     )
     fields.close()
     return source if is_understood else None
@@ -121,9 +123,13 @@ def _options(fields: Fields) -> tuple[tuple[str, str], ...]:
             allowed = "allowed is a text, a number or true or false"
             fields.refuse(located, f"found {kind_of(located)}; {allowed}", name=f"options.{as_key(name)}")
             continue
-        # Spark knows true and false alone, YAML also `yes` and `on`.
+        if isinstance(located.value, bool) and located.written.lower() not in FLAGS:
+            taken = f"found `{located.written}`, which YAML takes for {str(located.value).lower()}"
+            allowed = "allowed is true or false, or a text in quotes"
+            fields.refuse(located, f"{taken}; {allowed}", name=f"options.{as_key(name)}")
+            continue
         is_flag = isinstance(located.value, bool)
-        options.append((name, str(located.value).lower() if is_flag else located.written))
+        options.append((name, located.written.lower() if is_flag else located.written))
     return tuple(options)
 
 
@@ -145,6 +151,15 @@ def _event_id(fields: Fields) -> EventId | None:
         given.refuse(given.items["of"], "found a column twice; allowed is each once", name="of")
     given.close()
     return EventId(of=of, within_us=within_us) if of else None
+
+
+def limit_of(fields: Fields, name: str, *, common: int | None = None) -> int | None:
+    """A length that may be without a limit: one of the words for that takes back what is said in common."""
+    located = fields.items.get(name)
+    if located is not None and located.value in NO_LIMIT:
+        fields.take(name)
+        return None
+    return _either(fields.duration(name), common)
 
 
 def _either(own: int | None, common: int | None) -> int | None:

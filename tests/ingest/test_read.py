@@ -15,7 +15,8 @@ from pyspark.sql import functions as F
 from pipelines.errors import CorrectTheCall, CorrectTheSpec
 from pipelines.ingest.declared import declared_schema
 from pipelines.ingest.events import ARRIVAL_US, IS_BROKEN, SUBSTREAM, to_events
-from pipelines.ingest.read import any_path, is_there, local_bytes, read_rows, schema_of
+from pipelines.ingest.files import any_path, is_there, local_bytes
+from pipelines.ingest.read import read_rows, schema_of
 from pipelines.intervals import Interval, to_us
 from pipelines.spec import Source
 
@@ -39,7 +40,8 @@ def test_the_newest_day_tells_the_columns(tmp_path: Path) -> None:
 
 
 def test_a_day_without_a_file_tells_none(tmp_path: Path) -> None:
-    lay(tmp_path, "day=2024-01-01/part/a.parquet", "day=2024-01-02/_SUCCESS", "day=2024-01-02/.a.parquet.crc")
+    lay(tmp_path, "day=2024-01-01/hour=1/part/a.parquet", "day=2024-01-02/part/a.parquet")
+    lay(tmp_path, "day=2024-01-02/_SUCCESS", "day=2024-01-02/.a.parquet.crc")
     (tmp_path / "data" / "day=2024-01-03").mkdir()
     assert any_path(source(DAILY), tmp_path) == str(tmp_path / "data" / "day=2024-01-01")
 
@@ -87,9 +89,9 @@ def test_folders_that_are_links_are_looked_into(tmp_path: Path) -> None:
     lay(tmp_path, "day=2024-01-01/a.parquet", "../archive/hour=1/a.parquet", "day=2024-01-02/_SUCCESS")
     day = tmp_path / "data" / "day=2024-01-02"
     (day / "again").symlink_to(day)
-    assert not is_there(str(day))
+    assert not is_there(str(day), goes_down=False)
     (day / "hour=1").symlink_to(tmp_path / "archive" / "hour=1")
-    assert is_there(str(day))
+    assert is_there(str(day), goes_down=False)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +125,25 @@ def test_remote_days_without_files_are_left_out(
 
 DAY_US, FIRST_US = 86_400_000_000, 1_704_067_200_000_000  # 2024-01-01
 THREE_DAYS = Interval(FIRST_US, FIRST_US + 3 * DAY_US)
+
+
+@pytest.mark.parametrize("path", ["data", "data/{from:%Y-%m-%d}"])
+def test_files_where_spark_does_not_look_are_not_left_out_without_a_word(
+    spark: SparkSession, tmp_path: Path, path: str
+) -> None:
+    """With declared columns it takes them for none."""
+    rows = tmp_path / "data" / "2024-01-01" / "morning"
+    spark.range(2).write.json(str(rows))
+    lines = replace(source(path), format="json", schema="id LONG")
+
+    def read(of: Source) -> int:
+        return read_rows(spark, of, batch=Interval(FIRST_US, FIRST_US + DAY_US), home=tmp_path).count()
+
+    with pytest.raises(CorrectTheSpec, match=r"lie in folders below it.*recursiveFileLookup: true"):
+        read(lines)
+    assert read(replace(lines, options=(("RecursiveFileLookup", "true"),))) == 2
+    rows.rename(rows.parent / "part=1")
+    assert read(lines) == 2
 
 
 def test_a_day_whose_folder_has_no_file_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:

@@ -92,6 +92,15 @@ def test_its_sources_are_the_shared_one_overridden_key_by_key(read: Read) -> Non
     )
 
 
+def test_a_source_may_be_without_a_limit_that_the_others_have(read: Read) -> None:
+    unlimited = ("path: data/flights/ewr}", "path: data/flights/ewr, idle_after: never, max_ahead: none}")
+    ewr, jfk = read(unlimited, text=EXAMPLE).sources
+    assert (ewr.idle_after_us, ewr.max_ahead_us) == (None, None)
+    assert (jfk.idle_after_us, jfk.max_ahead_us) == (6 * HOUR, DAY)
+    for source_ in read(("idle_after: 6 hours", "idle_after: never"), text=EXAMPLE).sources:
+        assert source_.idle_after_us is None
+
+
 def test_its_aggregates_and_windows_stand_in_their_order(read: Read) -> None:
     pipeline = read(text=EXAMPLE)
     assert pipeline.aggregates == (

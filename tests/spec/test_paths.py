@@ -93,6 +93,23 @@ def test_a_place_without_a_format_that_is_known_is_refused(path: str) -> None:
     assert "; allowed" in problem
 
 
+@pytest.mark.parametrize(
+    ("path", "is_refused"),
+    [
+        ("data/{from:%Y-%m-%dT%R}.csv", True),
+        ("data/{from:%T}/*.csv", True),
+        ("data/*/a.csv", False),
+        ("data/12:30/{from:%F}.csv", False),
+        ("data/{from:%F}/at {from:%R}", False),
+        ("data/1:2/*", True),
+        ("s3a://lake/{from:%R}.csv", False),
+        ("data/{from:%F}T{from:%H%M}.csv", False),
+    ],
+)
+def test_a_name_that_spark_cannot_open_is_refused(path: str, is_refused: bool) -> None:
+    assert [("with a colon" in problem) for problem in path_problems(path)] == [True] * is_refused
+
+
 REFUSED = ("[", "]", "\\", "^", "|", "\t", "%20")
 
 

@@ -117,6 +117,8 @@ SOURCES: list[tuple[str, str, str, str]] = [
     (SOURCE, SOURCE + "\nsources: 5", "line 3: ", "sources: found `5`; allowed is a mapping of names"),
     (SOURCE, SOURCE + "\nsources: [a]", "line 3: ", "sources: found a list; allowed is a mapping of names"),
     (SOURCE, SOURCE + "\nsources: {a: [1]}", "line 3: ", "sources.a: found a list; allowed is a mapping"),
+    ("at}", "at, options: {a: NO}}", "line 2: ", "source.options.a: found `NO`, which YAML takes for false"),
+    ("at}", "at, options: {a: on}}", "line 2: ", "allowed is true or false, or a text in quotes"),
     ("at}", "at, options: {a: }}", "line 2: ", "source.options.a: found nothing; allowed is a text"),
     ("at}", "at, options: {a: {b: c}}}", "line 2: ", "source.options.a: found a mapping; allowed is a text"),
     (SOURCE, SOURCE + "\nsources: {ewr: {}, EWR: {}}", "line 3: ", "found `ewr` and `EWR`; allowed are"),

@@ -1,0 +1,135 @@
+"""What lies at a source's paths, as far as this machine can tell without Spark.
+
+Of remote paths, and of such as Python would take otherwise, only Spark tells, when it reads.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipelines.errors import CorrectTheSpec
+from pipelines.intervals import Interval
+from pipelines.spec import Source, expand_paths, glob_of, is_uri
+
+OF_FILES = ("avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml")
+"""Formats of which Spark reads the files of a folder; what others make of one only they know."""
+RECURSIVE = "recursiveFileLookup"
+
+
+def has_files(source: Source, *, batch: Interval, home: Path) -> bool:
+    """Whether the source has something to be read for the batch, as far as this machine can tell."""
+    paths = () if source.path is None else expand_paths(source.path, batch)
+    goes_down = goes_down_in(source)
+    return source.path is None or any(is_there(absolute(path, home), goes_down=goes_down) for path in paths)
+
+
+def any_path(source: Source, home: Path) -> str:
+    """A path that holds the source's files of some batch: enough to learn its schema.
+
+    Of those on this machine's disk it is the newest by name, for to list them all takes as long as there is
+    history.
+    """
+    pattern = absolute(glob_of(str(source.path)), home)
+    if only_spark_tells(pattern):
+        return pattern
+    newest_first = sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)
+    goes_down = goes_down_in(source)
+    holding = next((path for path in newest_first if _holds_a_file(path, goes_down=goes_down)), None)
+    if holding is not None:
+        return str(holding)
+    has_times = glob_of(str(source.path)) != source.path
+    remedies = ", correct `path`, or declare `schema`, so that no file means no rows"
+    raise CorrectTheSpec(
+        f"source `{source.name}`",
+        (
+            f"there is no file at {absolute(str(source.path), home)} for any batch; put one there"
+            f"{remedies if has_times else ' or correct `path`'}",
+        ),
+    )
+
+
+def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> int | None:
+    """How many bytes the files have that the batch reads, counted until they are more than `most`.
+
+    `None` where they are not on this machine's disk, where only Spark knows which they are, and where one
+    goes away meanwhile.
+    """
+    paths = [absolute(path, home) for path in expand_paths(source.path, batch)] if source.path else [""]
+    if any(path == "" or only_spark_tells(path) for path in paths):
+        return None
+    total = 0
+    try:
+        for found in (it for path in paths for it in Path("/").glob(path.lstrip("/"))):
+            for file in found.rglob("*") if found.is_dir() else (found,):
+                total += 0 if _is_hidden(file.name) else file.stat().st_size
+                if total > most:
+                    return total
+    except OSError:
+        return None
+    return total
+
+
+def is_there(path: str, *, goes_down: bool) -> bool:
+    """Whether a local path or glob finds a file. Of others Spark tells when reading.
+
+    `goes_down`: files in folders below are read too, whatever these are called.
+    """
+    found = Path("/").glob(path.lstrip("/"))
+    return only_spark_tells(path) or any(_holds_a_file(it, goes_down=goes_down) for it in found)
+
+
+def goes_down_in(source: Source) -> bool:
+    """Whether files in folders below are read too, whatever these are called."""
+    asked = any(name.lower() == RECURSIVE.lower() and value == "true" for name, value in source.options)
+    return asked or source.format not in OF_FILES
+
+
+def refuse_deeper(source: Source, path: str) -> None:
+    """Raise `CorrectTheSpec` where all files lie in folders into which Spark does not look."""
+    if is_there(path, goes_down=True):
+        raise CorrectTheSpec(
+            f"source `{source.name}`",
+            (
+                f"the files at {path} lie in folders below it, where Spark looks only if these are called "
+                f"like `day=2024-01-31`; say so in `path`, like `{source.path}/*`, or in `options`: "
+                f"{{{RECURSIVE}: true}}",
+            ),
+        )
+
+
+def exists(path: str) -> bool:
+    """Whether there is a local folder, be it empty."""
+    return not only_spark_tells(path) and any(Path("/").glob(path.lstrip("/")))
+
+
+def only_spark_tells(path: str) -> bool:
+    """Whether a path is remote, or has something in it that Python takes otherwise: braces, a doubled star, a
+    backslash, or a class of letters that are not meant.
+    """
+    return is_uri(path) or any(mark in path for mark in ("{", "**", "\\", "[^"))
+
+
+def _holds_a_file(path: Path, within: tuple[Path, ...] = (), *, goes_down: bool) -> bool:
+    """Whether there is one that Spark would read, be it below in folders that stand for a column. A table of
+    Delta's needs none.
+    """
+    if not path.is_dir():
+        return path.is_file() and not _is_hidden(path.name)
+    if (path / "_delta_log").is_dir():
+        return True
+    # A link may lead back to where it lies.
+    folder = path.resolve()
+    below = [it for it in (path.iterdir() if folder not in within else ()) if not _is_hidden(it.name)]
+    goes_down = goes_down or (within != () and "=" in path.name)
+    if (goes_down or not within) and any(it.is_file() for it in below):
+        return True
+    return any(_holds_a_file(it, (*within, folder), goes_down=goes_down) for it in below if it.is_dir())
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether Spark passes over what is called so, like `_temporary`, where another job is still writing."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def absolute(path: str, home: Path) -> str:
+    return path if is_uri(path) or path.startswith("/") else str(home / path)
