@@ -106,13 +106,15 @@ def _refuse_to_rebuild(arguments: Arguments, batch: Interval, *, has_begun: bool
 
 
 def _has_begun(pipeline: Pipeline, store: str, *, batch: Interval, beside: str | None) -> bool:
-    """Whether the batch is unfinished and another source of it has begun beside this one."""
+    """Whether the batch is unfinished and another source of it has begun beside this one, or was accumulated
+    by a run of all stages.
+    """
     pending = unfinished(read_ledger(store, pipeline.name))
     if beside is None or pending is None or pending.batch != batch:
         return False
     happened = attempts.read(folder_of(store, pipeline))
-    begun = [one for one in happened if one.what == "begun" and one.is_of(batch, pending.revision)]
-    return any(one.source not in (None, beside) for one in begun)
+    told = [one for one in happened if one.what != "noted" and one.is_of(batch, pending.revision)]
+    return any(one.source not in (None, beside) for one in told)
 
 
 def _sources(arguments: Arguments, pipeline: Pipeline) -> list[str | None]:

@@ -63,6 +63,11 @@ class LedgerRow:
         """Whether it has run, or does: what was given up before it was done has not."""
         return self.status != "abandoned" or self.finished_at_us is not None
 
+    @property
+    def has_read(self) -> bool:
+        """Whether its run accumulated: a later stage alone may begin a revision, of what was read before."""
+        return self.revision == 0 or "accumulate" in self.stage_seconds
+
     def values(self) -> dict[str, Value]:
         """The columns of `runs`, instants as microseconds: what `of` takes."""
         return {

@@ -93,7 +93,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         floor_us=largest(judged_by_us, *[row.watermark_after_us for row in within]),
         ceiling_us=next_one.watermark_after_us if next_one else None,
         has_next=next_one is not None,
-        known_by=_known_by(before, previous),
+        known_by=_known_by([row for row in before if row.has_read]),
         first_start_us=_first_start(rows, batch, same=same),
         covered=tuple(overlapping),
         before=last_revision,
@@ -104,7 +104,8 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     )
 
 
-def _known_by(before: Sequence[LedgerRow], previous: LedgerRow | None) -> tuple[LedgerRow, ...]:
+def _known_by(before: Sequence[LedgerRow]) -> tuple[LedgerRow, ...]:
+    previous = max(before, key=_order, default=None)
     if previous is None:
         return ()
     since_us = previous.started_at_us or 0

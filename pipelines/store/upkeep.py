@@ -17,7 +17,7 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError
 
 from pipelines.errors import WaitForTheBatch
-from pipelines.intervals import EARLIEST_US
+from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.spec import Pipeline
 from pipelines.store import small
 from pipelines.store.asked import are_any
@@ -101,14 +101,23 @@ def _let_go(folder: Folder, table: str, *, pipeline: Pipeline) -> int:
 
 
 class _AtWork(Exception):
-    """A batch is unfinished. Its events may be as old as what goes, and only its own stages know yet."""
+    """A batch is unfinished, or has run since the ledger was read. Its events may be as old as what
+    goes, and only its own stages knew.
+    """
 
 
 def _refuse(folder: Folder, table: str, *, rows: Sequence[LedgerRow]) -> None:
     """Raise where a batch has begun that may write what is about to go, or all has been emptied."""
     _refuse_emptied(folder, rows)
-    if table in (*OF_FRAMES, *OF_SESSIONS) and unfinished(read_rows(folder)) is not None:
+    if table not in (*OF_FRAMES, *OF_SESSIONS):
+        return
+    now = read_rows(folder)
+    if unfinished(now) is not None or {*map(_named, now)} != {*map(_named, rows)}:
         raise _AtWork
+
+
+def _named(row: LedgerRow) -> tuple[Interval, int]:
+    return row.batch, row.revision
 
 
 def _delete(folder: Folder, table: str, *, beyond: Beyond, rows: Sequence[LedgerRow]) -> int:

@@ -157,3 +157,22 @@ def test_an_unfinished_batch_that_nobody_named_goes_on_as_it_was_asked_for(place
     earlier = Request(batch=batch, watermark_us=batch.start_us)
     # Who says now what the watermark shall be has thought again.
     assert gone_on(earlier) == earlier
+
+
+def test_a_flag_comes_too_late_for_one_source_once_a_run_has_accumulated_another(place: Place):
+    """Also where that was a run of all stages, which is of no source."""
+    place.write_spec(("source:\n", "sources: {bus: {}, train: {}}\nsource:\n"))
+    folder, batch = Folder(root=f"{place.store}/rides"), days(1, 2)
+    small.create(folder, "runs", columns=RUNS)
+    small.create(folder, "attempts", columns=ATTEMPTS)
+
+    def opens(rows: list[LedgerRow]) -> Opening:
+        return opening_of(rows, batch, fingerprint="f", replace=False)
+
+    run = ledger.open_run(folder, opens, fingerprint="f", asked=ledger.Asked())
+    progress.finish_stage(folder, run, done=progress.Done(stage="accumulate", source="train", counts={}))
+    ledger.mark(folder, run, status="failed")
+    words = ("accumulate", "--ignore-lateness", "--from", "2024-01-01", "--to", "2024-01-02")
+    said = place.sash("stage", *words, "--source", "bus")
+    assert (said.code, said.out) == (2, "")
+    assert "another source has begun it without: leave out --source bus" in said.err

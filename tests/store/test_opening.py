@@ -27,6 +27,7 @@ def row(
         watermark_after_us=day * DAY + 3 if watermark is None else watermark,
         started_at_us=day,
         finished_at_us=day if status == "published" else None,
+        stage_seconds={"accumulate": 1.0, "publish": 1.0},
     )
 
 
@@ -75,6 +76,16 @@ def test_what_older_batches_have_seen_counts_where_they_ran_after_the_one_before
     assert found.known_by == (row(2), again)
     since = replace(row(2, revision=1), started_at_us=10)
     assert opening([row(0), row(1), row(2), again, since], batch(3)).known_by == (since,)
+
+
+def test_what_a_later_stage_alone_has_done_again_has_seen_no_substream() -> None:
+    """Nor did it tell them apart: that is as it was when the batch was read."""
+    again = replace(row(0, revision=1), started_at_us=9)
+    later = {"finalise": 1.0, "publish": 1.0}
+    published = replace(row(1, revision=1), started_at_us=10, stage_seconds=later, spec_fingerprint="g")
+    found = opening_of([row(0), row(1), again, published], batch(2), fingerprint="g", replace=False)
+    assert found.known_by == (row(1), again)
+    assert found.judged_by_us == published.watermark_after_us
 
 
 def test_timers_were_looked_at_by_the_newest_batch_that_ran_in_its_turn() -> None:

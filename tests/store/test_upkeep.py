@@ -111,25 +111,31 @@ def test_while_a_batch_is_unfinished_no_file_is_deleted_however_old(folder: Fold
     assert days(folder) == [0, 1, 2, 3, 3]
 
 
-@pytest.mark.parametrize("begins", ["before", "until it is said", "until it is done"])
-def test_while_a_batch_is_unfinished_no_state_goes_for_it_may_have_just_come(
-    folder: Folder, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, begins: str
+@pytest.mark.parametrize(
+    ("begins", "status"),
+    [
+        ("before", "running"),
+        *[(until, it) for until in ("said", "done") for it in ("running", "published")],
+    ],
+)
+def test_while_a_batch_is_unfinished_or_has_run_since_no_state_goes_for_it_may_have_just_come(
+    folder: Folder, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, begins: str, status: Status
 ):
     def begun_before(does: Callable[..., object]) -> Callable[..., object]:
         def slept(*given: object, **named: object) -> object:
-            say(folder, "running", day=4)
+            say(folder, status, day=4)
             return does(*given, **named)
 
         return slept
 
     if begins == "before":
-        say(folder, "running", day=4)
+        say(folder, status, day=4)
     else:
-        name = {"until it is said": "say_gone", "until it is done": "_delete"}[begins]
+        name = {"said": "say_gone", "done": "_delete"}[begins]
         monkeypatch.setattr(upkeep, name, begun_before(getattr(upkeep, name)))
     kept = maintain_table(folder, "frames", pipeline=pipeline)
     assert (kept.let_go, days(folder)) == (0, [0, 1, 2, 3, 3])
-    assert (gone_from(folder) is None) == (begins != "until it is done")
+    assert (gone_from(folder) is None) == (begins != "done")
 
 
 def test_it_says_up_to_where_ids_have_gone_before_they_do(folder: Folder, pipeline: Pipeline):
