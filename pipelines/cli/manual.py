@@ -135,7 +135,8 @@ ABANDON = Page(
     summary="gives an unfinished batch up, and undoes what it wrote",
     description="""Gives up the batch that is unfinished: running, stopped by a check, or failed. The
 tables become what they were before it began, and other batches may run again. Whoever is
-still at work for it can write nothing any more. Its row stays in the ledger, as abandoned.""",
+still at work for it can write nothing any more. In the ledger it is abandoned, until it
+is run again.""",
     examples="""
   sash abandon dags/airport_traffic.yml --from 2013-01-08 --to 2013-01-15
 """,

@@ -167,7 +167,8 @@ def _asked_of_windows(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
 
 def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline) -> Iterator[str]:
     kept = columns_as_read(extended, source)
-    for name in kept:
+    # What `select` itself may be called was told where it was read.
+    for name in (it for it in kept if it not in dict(source.select)):
         is_own = name.lower() in OWN or name.lower().startswith(HELD)
         if is_own or name.lower() in LATE_EVENT_COLUMNS:
             yield (

@@ -225,9 +225,12 @@ def _refuse_overlap(batch: Interval, overlapping: Sequence[Interval], *, replace
             "or does not meet it"
         )
     if overlapping and not replace:
+        is_one = len(overlapping) == 1
+        covered = "an older one," if is_one else f"{len(overlapping)} older ones, the first"
+        place, those = ("its", "that one") if is_one else ("their", "those")
         raise ChooseAnotherBatch(
-            f"batch {batch} covers {len(overlapping)} older ones, the first {min(overlapping)}. To put it "
-            "in their place say --replace, or fill in `replace` in Airflow; or run those again"
+            f"batch {batch} covers {covered} {min(overlapping)}. To put it in {place} place say --replace, or "
+            f"fill in `replace` in Airflow; or run {those} again"
         )
 
 

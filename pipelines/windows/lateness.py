@@ -73,13 +73,14 @@ def windows_missed(instant_us: Column, window: Window, *, watermark_us: int | No
         return F.lit(0).cast("bigint")
     if watermark_us >= LATEST_US:
         return _covered(instant_us, window)[1].count
-    return closed_over(instant_us, window, watermark_us=F.lit(watermark_us))
+    # Near 1970 a literal would be of 32 bits, and so would what is taken away from it.
+    return closed_over(instant_us, window, watermark_us=F.lit(watermark_us).cast("bigint"))
 
 
 def closed_over(instant_us: Column, window: Window, *, watermark_us: Column) -> Column:
     """The same where the watermark is a column, not the final one."""
     sliding, covered = _covered(instant_us, window)
-    last_closed_us = watermark_us - F.lit(window.allowed_lateness_us + sliding.size_us)
+    last_closed_us = watermark_us - F.lit(window.allowed_lateness_us + sliding.size_us).cast("bigint")
     steps = F.call_function("div", last_closed_us - covered.first_us, F.lit(sliding.step_us)) + 1
     closed = F.when(last_closed_us >= covered.first_us, F.least(steps, covered.count)).otherwise(F.lit(0))
     # An event at or after the watermark misses nothing: most events leave here, before the divisions.

@@ -82,6 +82,32 @@ def test_an_instant_between_windows_misses_none_and_keeps_none(
     assert [(row.missed, row.kept) for row in found] == [(0, 0)]
 
 
+MINUTE = 60_000_000
+
+
+@pytest.mark.parametrize("watermark", [-36, -35, -14, -1, 0, 1, 14, 35])
+@pytest.mark.parametrize("lateness", [0, 5])
+@pytest.mark.parametrize(("size", "step"), [(30, 60), (30, 30), (10, 10), (25, 10)])
+def test_minutes_around_1970_are_no_numbers_of_32_bits(
+    spark: SparkSession, size: int, step: int, lateness: int, watermark: int
+) -> None:
+    """Up to 35 minutes fit into one, and no sum of two of them."""
+    window = Window(
+        name="it",
+        shape=Sliding(size_us=size * MINUTE, step_us=step * MINUTE),
+        allowed_lateness_us=lateness * MINUTE,
+    )
+    instants = spark.createDataFrame([(at * MINUTE,) for at in range(-90, 91, 5)], "at BIGINT")
+    found = instants.select(
+        "at", windows_missed(F.col("at"), window, watermark_us=watermark * MINUTE).alias("missed")
+    ).collect()
+    starts = range(-20 * step, 20 * step, step)
+    assert {row.at // MINUTE: row.missed for row in found} == {
+        at: sum(1 for it in starts if it <= at < it + size and it + size + lateness <= watermark)
+        for at in range(-90, 91, 5)
+    }
+
+
 #   [0, 20) with a lateness of 5 closes at 25, and a tick later where an event at 20 may still join
 AT_THE_END = {None: 0, 19: 0, 20: 0, 24: 0, 25: 1, 26: 1, 27: 1, LATEST_US - 1: 1, LATEST_US: 1}
 A_TICK_LATER = {**AT_THE_END, 25: 0}
