@@ -229,8 +229,8 @@ def _refuse_overlap(batch: Interval, overlapping: Sequence[Interval], *, replace
         covered = "an older one," if is_one else f"{len(overlapping)} older ones, the first"
         place, those = ("its", "that one") if is_one else ("their", "those")
         raise ChooseAnotherBatch(
-            f"batch {batch} covers {covered} {min(overlapping)}. To put it in {place} place say --replace, or "
-            f"fill in `replace` in Airflow; or run {those} again"
+            f"batch {batch} covers {covered} {min(overlapping)}. To put it in {place} place say --replace, "
+            f"or fill in `replace` in Airflow; or run {those} again"
         )
 
 
