@@ -69,7 +69,9 @@ def are_alike(one: Column, other: Column, *, kind: DataType) -> Column:
     match kind:
         case DoubleType() | FloatType():
             distance = F.abs(one - other)
-            near = distance <= F.lit(RESUMMING_ERROR) * (F.abs(one) + F.abs(other))
+            # Each by itself: the sum of two that are near the largest is infinity.
+            error = F.lit(RESUMMING_ERROR)
+            near = distance <= error * F.abs(one) + error * F.abs(other)
             # Nothing is near infinity or NaN, which compares as the largest number.
             is_finite = distance < F.lit(float("inf"))
             return one.eqNullSafe(other) | F.coalesce(is_finite & near, F.lit(False))

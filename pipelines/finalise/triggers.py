@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from pipelines.combine import TOUCHED
 from pipelines.finalise.publication import Publication
-from pipelines.finalise.windows import CLOSES
+from pipelines.finalise.windows import CLOSES, CUT
 from pipelines.spec import EachBatch, Every, Pipeline, Rows, Trigger, Window
 from pipelines.windows import merges
 
@@ -54,6 +54,8 @@ def _fires(window: Window, publication: Publication) -> Column:
     if merges(window.shape):
         # An event may move the bounds of closed ones that do not hold it.
         taken_in |= ~is_published()
+        # A function may have cut one off that has a published one's bounds, and news that waits.
+        taken_in |= F.col(CUT) & has_news
     late = (
         F.when(publication.has_closed(window), taken_in)
         .when(publication.is_cut_short(window), _had_waited(window, publication))

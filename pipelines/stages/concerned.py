@@ -156,13 +156,13 @@ def _needs_news(work: Work, concern: Concern) -> bool:
     opening = work.run.opening
     if work.restates or concern.window.name in opening.changes.new_windows:
         return False
-    return opening.changes.new_triggers or counts_news(concern.window)
+    return work.changes.new_triggers or counts_news(concern.window)
 
 
 def _touching(work: Work, group: Group) -> str:
     """The predicate that a partial frame or session may be news."""
     opening = work.run.opening
-    if group.is_about(opening.changes.new_windows) or (group.with_news and opening.changes.new_triggers):
+    if group.is_about(opening.changes.new_windows) or (group.with_news and work.changes.new_triggers):
         return ALL
     whose = NONE if work.has_run_alike else is_batch(work.batch)
     if not work.restates and whose != NONE:

@@ -5,14 +5,16 @@ The raw slice is read again for it, and only where the tally says that there is 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from pipelines.errors import RunAgain
 from pipelines.ingest import counted_ids, late_events, not_yet_quarantined, quarantined_rows
 from pipelines.ingest.fate import as_read
-from pipelines.spec import Source, shares_files
-from pipelines.stages.before import version_before
+from pipelines.spec import Source, shares_files, state_fingerprint
+from pipelines.stages.before import has_let_go, version_before
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.asked import are_any, missed_in
@@ -59,8 +61,18 @@ def note_other_losses(work: Work, source: Source) -> None:
         return
     before, now = (missed_in(work.tables, where=lane(work, source), version=it) for it in (version, None))
     known = {it.name for it in work.pipeline.windows} - set(work.run.opening.changes.new_windows)
-    if any(now.get(name, 0) < missed for name, missed in before.items() if name in known):
+    is_less = any(now.get(name, 0) < missed for name, missed in before.items() if name in known)
+    if is_less or (known and _loses_others(work, source, names=known)):
         note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={CHANGED: 1}))
+
+
+def _loses_others(work: Work, source: Source, *, names: Collection[str]) -> bool:
+    """Whether windows lose other rows than before, if as many: another spec may judge otherwise."""
+    before = work.run.opening.before
+    if before is None or before.spec_fingerprint == state_fingerprint(work.pipeline):
+        return False
+    told = f"{lane(work, source)} AND window IN ({', '.join(map(text, sorted(names)))})"
+    return has_let_go(work, "late_events", where=told)
 
 
 def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: Counts) -> None:

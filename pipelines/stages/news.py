@@ -35,7 +35,7 @@ def _when(work: Work, group: Group) -> str:
     """The predicate that a partial frame can be news: of a window of all time that tells its news batch by
     batch, and misses none, this batch's alone.
     """
-    if work.run.opening.changes.new_triggers or work.takes_all:
+    if work.changes.new_triggers or work.takes_all:
         return ALL
     windows = [it.window for it in group.concerns if isinstance(it.window.shape, Global)]
     told = [text(it.name) for it in windows if it.panes.early == EachBatch()]

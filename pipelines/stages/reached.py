@@ -47,14 +47,14 @@ def concern_in(work: Work, window: Window, *, reached: Reached) -> Concern:
         # Where lateness is ignored closed windows too take what comes.
         restated=work.restates or work.takes_all,
     )
-    longest_us = max((us for name, us in opening.changes.latenesses if name == window.name), default=0)
+    longest_us = max((us for name, us in work.changes.latenesses if name == window.name), default=0)
     # A restatement leaves what waits to the next batch, unless it moves the watermark on.
     is_in_turn = not work.restates or reached.after_us != reached.before_us
     if longest_us > window.allowed_lateness_us and is_in_turn and not is_new:
         concern = concern.was_open_for(longest_us)
     if work.restates and work.was_respelled:
         concern = replace(concern, was_early=True)
-    if opening.changes.new_triggers:
+    if work.changes.new_triggers:
         concern = replace(concern, may_wait=True)
     coarser_us = grid_of(work.pipeline, window.name).coarser_us
     if coarser_us is not None and not are_new(work):

@@ -11,7 +11,14 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import Suite, load_suite
 from pipelines.intervals import Interval
-from pipelines.spec import Pipeline, changes_between, state_fingerprint, store_at, without_reading
+from pipelines.spec import (
+    Changes,
+    Pipeline,
+    changes_between,
+    state_fingerprint,
+    store_at,
+    without_reading,
+)
 from pipelines.store.ledger import Run
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.progress import CHANGED, noted
@@ -145,6 +152,19 @@ class Work:
         if opening.before is None or opening.covered or may_heal:
             return False
         return noted(self.tables, self.run, name=CHANGED) == 0
+
+    @cached_property
+    def changes(self) -> Changes:
+        """What the spec asks beyond what stands. Where the batch is the same again, also its spec, what waits
+        under an older one is left to the next batch in its turn.
+        """
+        opening, request = self.run.opening, self.request
+        before, told = opening.before, opening.changes
+        is_raised = request.final or request.watermark_us is not None
+        is_known = before is not None and before.spec_fingerprint == state_fingerprint(self.pipeline)
+        if not is_known or is_raised or not self.has_run_alike:
+            return told
+        return replace(told, new_triggers=False, latenesses=())
 
     @property
     def restates(self) -> bool:

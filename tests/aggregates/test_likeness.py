@@ -32,6 +32,7 @@ ALIKE = [
 UNLIKE = [
     ("1.0D", "1.000001D"),
     ("double('inf')", "1e308D"),
+    ("1.0e308D", "1.7e308D"),
     ("double('nan')", "1D"),
     ("CAST(NULL AS DOUBLE)", "0D"),
     ("array(1D)", "array(1D, 1D)"),

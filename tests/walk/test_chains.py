@@ -97,6 +97,35 @@ def standing(events: list[Event]) -> Windows:
     return found
 
 
+@pytest.mark.slow
+def test_a_piece_that_is_cut_off_with_a_closed_one_s_bounds_tells_its_news(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #        25      34
+    #   1                      published, and closed
+    #   1, 2    4              open again, as one, which waits
+    #   1, 2    4, 8           four are too many: [25, 35) again, and nobody looks at it later
+    rules = {"lateness": 5 * SECOND}
+    told = {
+        "waits": at_most_three(**rules, late=("rows", 5)),
+        "undone": at_most_three(**rules, late=("rows", 5), mode="retracting"),
+        "news": at_most_three(**rules, mode="discarding"),
+    }
+    # What bob does says how far it is: to 36 and to 42.
+    events = [
+        *[Event(1, "ann", 25 * SECOND, 0), Event(64, "bob", 56 * SECOND, 1)],
+        *[Event(2, "ann", 25 * SECOND, LENGTH), Event(4, "ann", 34 * SECOND, LENGTH)],
+        *[Event(128, "bob", 62 * SECOND, LENGTH), Event(8, "ann", 34 * SECOND, 2 * LENGTH)],
+    ]
+    story, stood = Story(spark, tmp_path, events, told), []
+    for start in (0, LENGTH, 2 * LENGTH):
+        list(run_batch(story.site, Request(batch=Interval(start, start + LENGTH))))
+        of_ann = {place: sums for place, sums in story.windows().items() if place[1] == "ann"}
+        stood.append({(name, at // SECOND, sums) for (name, _, at, _), (sums, _) in of_ann.items()})
+    assert stood == [{(name, 25, total) for name in told} for total in (1, 1, 3)]
+    assert story.windows() == story.added_up()
+
+
 AGAIN = {
     #        38        43
     #   1, 2                    at first: published, as 3

@@ -10,12 +10,13 @@ from pyspark.sql import SparkSession
 
 from pipelines.errors import LookAtTheData
 from pipelines.intervals import Interval
-from pipelines.stages import Request, run_batch
+from pipelines.spec import load
+from pipelines.stages import Request, Site, run_batch
 from tests.cli.conftest import Place, Ride, day, place
 from tests.crash.world import CHANGED, FIRST, SECOND_BATCH, World
 from tests.walk.published import in_microseconds
 from tests.walk.test_changed_spec import rows
-from tests.walk.test_sessions import CLICKS, SECOND, SPEC, Click, site_of
+from tests.walk.test_sessions import CLICKS, SECOND, SPEC, Click, site_of, write_clicks
 
 __all__ = ["place"]
 
@@ -88,6 +89,33 @@ def test_to_ignore_lateness_changes_nothing_where_nothing_of_the_batch_was_late(
     stood = told(tmp_path)
     list(run_batch(site, Request(batch=Interval(0, 100 * SECOND), ignore_lateness=True)))
     assert told(tmp_path) == stood
+
+
+@pytest.mark.slow
+def test_what_waits_under_an_old_trigger_is_left_to_a_batch_in_its_turn(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A correction under the new one publishes what it changed, and the same once more nothing."""
+    clicks: list[Click] = [("ann", 1, 1, 1), ("bob", 2, 2, 2), ("bob", 4, 3, 101)]
+    spec = SPEC.split("windows:")[0] + "windows: {wide: {tumbling: 1000 s}}\n"
+
+    def run(site: Site, start: int) -> list[tuple[str, str, int]]:
+        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
+        panes = in_microseconds(tmp_path / "store" / "clicks" / "panes")
+        return sorted((it["user"], it["timing"], it["total"]) for it in panes)
+
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    assert (run(site, 0), run(site, 100)) == ([], [])
+    eager = spec.replace("1000 s}", "1000 s, panes: {early: each batch}}")
+    corrected: list[Click] = [*clicks[:2], ("bob", 8, 3, 101)]
+    write_clicks(tmp_path, corrected)
+    site.declared.path.write_text(eager)
+    site = Site(spark, site.store, load(site.declared.path))
+    of_bob = [("bob", "EARLY", 10)]
+    assert run(site, 100) == of_bob
+    stood = told(tmp_path)
+    assert run(site, 100) == of_bob and told(tmp_path) == stood
+    assert run(site, 200) == [("ann", "EARLY", 1), *of_bob]
 
 
 def told(home: Path) -> list[list[str]]:

@@ -12,7 +12,7 @@ from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
 from pipelines.store.upkeep import maintain_table
 from tests.walk.published import in_microseconds, rows_of
-from tests.walk.test_sessions import SECOND, Click, site_of
+from tests.walk.test_sessions import SECOND, Click, site_of, write_clicks
 
 SPEC = """
 name: clicks
@@ -180,6 +180,26 @@ def test_a_batch_again_under_a_longer_lateness_is_in_the_windows_that_had_droppe
     assert stands == {("hour", 5)}
     revisions = [it["revision"] for it in in_microseconds(tmp_path / "store" / "clicks" / "runs")]
     assert sorted(revisions) == [0, 0, 1]
+
+
+@pytest.mark.slow
+def test_a_batch_again_under_a_longer_lateness_takes_in_what_it_lost_also_if_it_loses_as_much_else(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    windows = "{hour: {tumbling: 10 s}, day: {tumbling: 100 s, allowed_lateness: 100 s}}"
+    clicks: list[Click] = [("ann", 1, 5, 0), ("bob", 2, 160, 1), ("ann", 4, 106, 100)]
+    spec = SPEC.partition("windows:")[0] + f"windows: {windows}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    run(site, 0)
+    run(site, 100)
+    site.declared.path.write_text(spec.replace("10 s}", "10 s, allowed_lateness: 100 s}"))
+    # One more, of [-100, 0), which both have closed.
+    write_clicks(tmp_path, [*clicks, ("ann", 8, -5, 101)])
+    run(Site(spark, site.store, load(site.declared.path)), 100)
+    lost = in_microseconds(tmp_path / "store" / "clicks" / "late_events")
+    assert {(it["window"], it["number"]) for it in lost} == {("hour", 8), ("day", 8)}
+    stands = rows_of(tmp_path / "store" / "clicks" / "windows")
+    assert ("hour", 4) in {(it["window"], it["total"]) for it in stands if it["user"] == "ann"}
 
 
 @pytest.mark.slow
