@@ -10,6 +10,8 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -82,11 +84,11 @@ def open_session(address: str | None = None) -> SparkSession:
                 f"the environment has {REMOTE}, with which Spark starts nothing at {address}: unset it, or "
                 "say that address with --spark or SASH_SPARK"
             )
-        os.environ.update(_spark_home(address))
         builder = builder.master(address)
         for name, value in server_settings(address).items():
             builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    with _within(_spark_home(address)):
+        spark = builder.getOrCreate()
     for name, value in SESSION_SETTINGS.items():
         spark.conf.set(name, value)
     return spark
@@ -123,7 +125,8 @@ def server_settings(address: str) -> dict[str, str]:
         settings["spark.driver.host"] = "localhost"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
         # Spark makes this folder, wherever it is started; no table of ours is in it.
-        settings["spark.sql.warehouse.dir"] = (Path(tempfile.gettempdir()) / "sash-warehouse").as_uri()
+        nowhere = Path(tempfile.gettempdir()) / f"sash-warehouse-{os.getuid()}"
+        settings["spark.sql.warehouse.dir"] = nowhere.as_uri()
     return settings
 
 
@@ -161,10 +164,31 @@ def connect_server_environment() -> dict[str, str]:
 
 
 def _spark_home(address: str) -> dict[str, str]:
-    """The Spark that is installed here, for a JVM of this machine: the environment may have another one's
-    folder, which PySpark would start. A cluster's own has settings of the cluster's.
+    """The Spark that is installed here, for a JVM of this machine, where the environment has the folder of
+    another version, which PySpark would start. A cluster's own has settings of the cluster's.
     """
-    return {"SPARK_HOME": str(Path(pyspark.__file__).parent)} if address.startswith("local") else {}
+    own, named = Path(pyspark.__file__).parent, os.environ.get("SPARK_HOME")
+    if named is None or not address.startswith("local"):
+        return {}
+    is_same = any((Path(named) / "jars").glob(f"spark-core_*-{pyspark.__version__}.jar"))
+    # PySpark that lies in another Spark's folder brings none.
+    brings_one = (own / "bin" / "spark-submit").is_file() and (own / "jars").is_dir()
+    return {"SPARK_HOME": str(own)} if brings_one and not is_same else {}
+
+
+@contextmanager
+def _within(environment: Mapping[str, str]) -> Iterator[None]:
+    """Let a JVM start with these variables, and no other program after it."""
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def collector() -> list[str]:

@@ -84,6 +84,9 @@ def _of_condition(candidates: DataFrame, expectation: Expectation) -> Iterator[s
         return
     try:
         decides = candidates.select(F.expr(condition)).schema[0].dataType
+        if isinstance(decides, BooleanType):
+            # An aggregate is no condition, though it has a type.
+            _ = candidates.where(F.expr(condition)).schema
     except AnalysisException as error:
         yield f"{where}: `row_condition`: {_first_line(error)}"
         return

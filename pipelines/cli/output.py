@@ -40,14 +40,17 @@ class Unheard:
 def output_of(words: Sequence[str]) -> Iterator[None]:
     """Let a command line write to the outputs of the process, which may be closed, or of few characters."""
     goes_on = bool(words) and words[0] in WRITING
+    # There an escape would be another value.
+    is_for_machines = not {"json", "csv", "--format=json", "--format=csv"}.isdisjoint(words)
     with ExitStack() as kept:
 
         def heard(output: TextIO | None) -> TextIO:
             if output is None:
                 return kept.enter_context(Path(os.devnull).open("w"))
-            if isinstance(output, TextIOWrapper):
+            if isinstance(output, TextIOWrapper) and output.errors == "strict" and not is_for_machines:
                 # What the terminal has no character for is escaped, and does not end a page in the middle.
                 output.reconfigure(errors="backslashreplace")
+                kept.callback(output.reconfigure, errors="strict")
             return cast("TextIO", Unheard(output)) if goes_on else output
 
         kept.enter_context(redirect_stdout(heard(sys.stdout)))

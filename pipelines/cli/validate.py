@@ -16,7 +16,7 @@ from pipelines.cli.place import store_of
 from pipelines.cli.session import session_of
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import verify
-from pipelines.ingest.files import any_path
+from pipelines.ingest.files import any_path, is_out_of_reach
 from pipelines.ingest.read import known_schemas
 from pipelines.spec import Pipeline, Source, find_modules_beside, understood, warnings
 from pipelines.spec.places import with_lines
@@ -50,7 +50,8 @@ def validate(arguments: Arguments) -> None:
 
 def _why_unread(source: Source, pipeline: Pipeline) -> str | None:
     """Why the columns of a source cannot be told, if they cannot."""
-    if source.path is None or source.schema is not None:
+    if source.path is None or source.schema is not None or is_out_of_reach(source, pipeline.home):
+        # The last is told with all else that is wrong with the source.
         return None
     try:
         any_path(source, pipeline.home)

@@ -27,8 +27,8 @@ def is_published() -> Column:
 def fires(pipeline: Pipeline, publication: Publication) -> Column:
     """Whether a window publishes, in a batch that restates nothing.
 
-    Rows have `timing`, `CLOSES`, `TOUCHED`, `IS_OTHER`, `event_count`, `_last` and `_news` (null where not
-    counted).
+    Rows have `timing`, `CLOSES`, `CUT`, `TOUCHED`, `IS_OTHER`, `event_count`, `_last` and `_news` (null
+    where not counted).
     """
     of_windows = [
         (F.col("window") == window.name) & _fires(window, publication) for window in pipeline.windows

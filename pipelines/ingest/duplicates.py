@@ -33,6 +33,8 @@ FIRST_US, NEXT_US, LAST_US = "_first_arrival_us", "_next_arrival_us", "_last_arr
 """Of the arrivals of an id in the batch: the first, the first that is over `within` after the one that
 counted, the last.
 """
+IDS = (KNOWN_US, HAS_ID, COUNTING, REPEATS, FIRST_US, NEXT_US, LAST_US)
+"""All columns that stand beside events here."""
 
 
 def known_ids(event_ids: DataFrame, source: Source, *, from_us: int) -> DataFrame:
@@ -93,7 +95,8 @@ def counted_ids(fated_events: DataFrame, source: Source) -> DataFrame:
 def _with_arrivals(events: DataFrame, alike: Sequence[str], *, within_us: int | None) -> DataFrame:
     """The events with what `_arrival_counts` asks of all that have their id.
 
-    One id may be on all rows of a batch, so none of it is an array, but where an id counts more than twice.
+    One id may be on all rows of a batch, so none of it is an array, but where its arrivals in the batch are
+    further apart than `within`.
     """
     arrival, together = F.when(F.col(HAS_ID), F.col(ARRIVAL_US)), W.partitionBy(*alike)
     told = {FIRST_US: F.min(arrival).over(together)}

@@ -37,6 +37,8 @@ def any_path(source: Source, home: Path) -> str:
     holding = next((path for path in newest_first if _holds_a_file(path, goes_down=goes_down)), None)
     if holding is not None:
         return str(holding)
+    for path in newest_first:
+        refuse_deeper(source, str(path))
     has_times = glob_of(str(source.path)) != source.path
     remedies = ", correct `path`, or declare `schema`, so that no file means no rows"
     raise CorrectTheSpec(
@@ -80,12 +82,32 @@ def is_there(path: str, *, goes_down: bool) -> bool:
 
 def goes_down_in(source: Source) -> bool:
     """Whether files in folders below are read too, whatever these are called."""
-    asked = any(name.lower() == RECURSIVE.lower() and value == "true" for name, value in source.options)
+    told = {name.lower(): value.lower() for name, value in source.options}
+    # A base path makes columns of the folders above.
+    asked = told.get(RECURSIVE.lower()) == "true" or "basepath" in told
     return asked or source.format not in OF_FILES
 
 
+def is_out_of_reach(source: Source, home: Path) -> bool:
+    """Whether all files that its path could mean lie in folders into which Spark does not look."""
+    pattern = absolute(glob_of(str(source.path)), home)
+    reached = is_there(pattern, goes_down=goes_down_in(source))
+    return not reached and is_there(pattern, goes_down=True)
+
+
+def refuse_colon(source: Source, path: str) -> None:
+    """Raise `CorrectTheSpec` where a path is a file that Spark cannot open: on a disk it looks for one with
+    its sums beside it, and takes what is before a colon for a scheme.
+    """
+    if not only_spark_tells(path) and ":" in Path(path).name and Path(path).is_file():
+        raise CorrectTheSpec(
+            f"source `{source.name}`",
+            (f"the file {path} has a colon in its name, which Spark cannot open; call it otherwise",),
+        )
+
+
 def refuse_deeper(source: Source, path: str) -> None:
-    """Raise `CorrectTheSpec` where all files lie in folders into which Spark does not look."""
+    """Raise `CorrectTheSpec` where there are files at a path, all in folders where Spark does not look."""
     if is_there(path, goes_down=True):
         raise CorrectTheSpec(
             f"source `{source.name}`",

@@ -31,6 +31,7 @@ from pipelines.ingest.files import (
     goes_down_in,
     is_there,
     only_spark_tells,
+    refuse_colon,
     refuse_deeper,
 )
 from pipelines.ingest.once import refuse_twice
@@ -75,8 +76,11 @@ def read_rows(spark: SparkSession, source: Source, *, batch: Interval, home: Pat
     paths = tuple(absolute(path, home) for path in expand_paths(source.path, batch))
     goes_down = goes_down_in(source)
     there = tuple(path for path in paths if is_there(path, goes_down=goes_down))
-    for path in (it for it in paths if it not in there):
+    # Of a folder that is called by no time, rows may be moved away into one below once they are read.
+    for path in sorted({*paths} - {*there}) if glob_of(source.path) != source.path else ():
         refuse_deeper(source, path)
+    for path in there:
+        refuse_colon(source, path)
     there = there if len(there) <= 1 else _each_once(spark, source, paths=there)
     rows = _load_found(spark, source, paths=there) if there else None
     if rows is not None:

@@ -35,6 +35,7 @@ from pipelines.aggregates.kinds import (
 from pipelines.aggregates.options import by_expression, expression
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest.declared import UNREADABLE
+from pipelines.ingest.duplicates import IDS
 from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, select_columns
 from pipelines.ingest.fate import FATE, RULES
 from pipelines.ingest.holding import HELD
@@ -49,7 +50,6 @@ from pipelines.windows import window_function
 TIMES = (TimestampType, TimestampNTZType)
 LENGTHS = (NumericType, DayTimeIntervalType)
 PLACED = ("_grid", "_frame_us", "_frame_end_us", "_instant_us", "_is_tallied", "_first_us", "_last_us")
-IDS = ("_counted_us", "_has_id", "_counting", "_place")
 EVENT_ID_COLUMNS = ("arrival_time", "source", "batch_start", "batch_end", "day")
 OWN = frozenset({*DEFAULT_EVENT_COLUMNS, UNREADABLE, *IDS, FATE, RULES, "_raw_event_us", "_losses", *PLACED})
 """Columns that Sash adds to events on their way."""

@@ -157,23 +157,13 @@ def path_problems(path: str) -> Iterator[str]:
 
 
 def _colons(path: str) -> Iterator[str]:
-    """Hadoop takes what is before a colon for a scheme, in whatever a glob finds, and in the name of a file's
-    sums that it looks for beside it. A folder is read.
-    """
-    if is_uri(path) or ":" not in PLACEHOLDER.sub(lambda place: _value_of(place[2]), path):
-        return
-    parts = [part for part in path.split("/") if part]
-    last = PLACEHOLDER.sub(lambda place: _value_of(place[2]), parts[-1])
-    has_glob = any(mark in PLACEHOLDER.sub("", path) for mark in "*?[{")
-    if has_glob or (":" in last and "." in last.rpartition(":")[2]):
+    """Hadoop takes what is before a colon for a scheme, in whatever a glob goes through."""
+    named = PLACEHOLDER.sub(lambda place: _written(from_us(0), place[2]), path)
+    if ":" in named and not is_uri(path) and any(mark in named for mark in "*?[{"):
         yield (
-            f"`{path}` makes names with a colon in them, which Spark cannot open on a disk; allowed is a "
-            "time without, like `{from:%H%M}` or `{from:%H-%M}`"
+            f"`{path}` has a glob beside names with a colon in them, through which Spark cannot look on a "
+            "disk; allowed is a time without, like `{from:%H%M}` or `{from:%H-%M}`"
         )
-
-
-def _value_of(template: str) -> str:
-    return _written(from_us(0), template)
 
 
 def _placeholder_problems(path: str) -> Iterator[str]:

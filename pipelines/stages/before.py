@@ -65,16 +65,6 @@ def keeps_others(work: Work, table: str, *, where: str) -> bool:
     """Whether other rows of a table than before the run, or another number of the same, are where a predicate
     is true. Of a table that has come since all are others.
     """
-    return _differs(work, table, where=where, how="by <> 0")
-
-
-def has_let_go(work: Work, table: str, *, where: str) -> bool:
-    """Whether rows of a table of which a predicate is true were there before the run, and are no more."""
-    return _differs(work, table, where=where, how="by < 0")
-
-
-def _differs(work: Work, table: str, *, where: str, how: str) -> bool:
-    """Whether of some row there are more now than before the run, or fewer: `by` says how many."""
     first = first_of(work.tables, work.batch, revision=work.run.revision)
     if first is None:
         return False
@@ -82,7 +72,7 @@ def _differs(work: Work, table: str, *, where: str, how: str) -> bool:
     stand = are_any(work.tables, table, where=where)
     stood = version is not None and are_any(work.tables, table, where=where, version=version)
     if not (stood and stand):
-        return stood or (stand and how != "by < 0")
+        return stood or stand
     sides = ((work.tables.read(table), 1), (work.tables.read(table, version=version), -1))
     more = [
         # As texts, for maps cannot be compared; a column that has come since is nothing in older rows.
@@ -91,7 +81,7 @@ def _differs(work: Work, table: str, *, where: str, how: str) -> bool:
         )
         for rows, by in sides
     ]
-    others = more[0].unionByName(more[1]).groupBy("row").agg(F.sum("by").alias("by")).where(how)
+    others = more[0].unionByName(more[1]).groupBy("row").agg(F.sum("by").alias("by")).where("by <> 0")
     return bool(from_rows(others.limit(1)))
 
 

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from pipelines.errors import RunAgain
 from pipelines.ingest import counted_ids, late_events, not_yet_quarantined, quarantined_rows
 from pipelines.ingest.fate import as_read
-from pipelines.spec import Source, shares_files, state_fingerprint
-from pipelines.stages.before import has_let_go, version_before
+from pipelines.spec import Source, changes_between, shares_files, state_fingerprint
+from pipelines.stages.before import version_before
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.asked import are_any, missed_in
@@ -23,10 +23,13 @@ from pipelines.store.fence import BY_SOURCE, lane_of
 from pipelines.store.ledger import still_mine
 from pipelines.store.progress import CHANGED, Done, note
 from pipelines.store.reader import rows_by_batch
+from pipelines.store.rows import from_rows
 from pipelines.store.sql import NONE, is_batch, is_inside, on_days_of, text
 from pipelines.store.writes import append, replace
 
 Counts = dict[str, int]
+JUDGED = ("missed", "kept", "watermark", "source")
+"""What a late event has beside what was read, its window and its batch."""
 
 
 def write_ids(work: Work, source: Source, *, events: DataFrame) -> None:
@@ -62,17 +65,29 @@ def note_other_losses(work: Work, source: Source) -> None:
     before, now = (missed_in(work.tables, where=lane(work, source), version=it) for it in (version, None))
     known = {it.name for it in work.pipeline.windows} - set(work.run.opening.changes.new_windows)
     is_less = any(now.get(name, 0) < missed for name, missed in before.items() if name in known)
-    if is_less or (known and _loses_others(work, source, names=known)):
+    if is_less or (known and _loses_others(work, source, names=known, version=version)):
         note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={CHANGED: 1}))
 
 
-def _loses_others(work: Work, source: Source, *, names: Collection[str]) -> bool:
-    """Whether windows lose other rows than before, if as many: another spec may judge otherwise."""
-    before = work.run.opening.before
-    if before is None or before.spec_fingerprint == state_fingerprint(work.pipeline):
+def _loses_others(work: Work, source: Source, *, names: Collection[str], version: int) -> bool:
+    """Whether fewer windows than before lose some row, if as many in all: under another spec, which may judge
+    otherwise. Of a source that is read otherwise nobody can tell which row is which.
+    """
+    before, now = work.run.opening.before, state_fingerprint(work.pipeline)
+    if before is None or before.spec_fingerprint == now:
+        return False
+    if any(it == source.name for it, _ in changes_between(before.spec_fingerprint, now).read_otherwise):
         return False
     told = f"{lane(work, source)} AND window IN ({', '.join(map(text, sorted(names)))})"
-    return has_let_go(work, "late_events", where=told)
+
+    def missed(rows: DataFrame, by: int) -> DataFrame:
+        event = F.to_json(F.struct(*[name for name in sorted(rows.columns) if name not in JUDGED]))
+        return rows.where(told).select(event.alias("event"), (F.col("missed") * by).alias("missed"))
+
+    then = missed(work.tables.read("late_events", version=version), -1)
+    both = missed(work.tables.read("late_events"), 1).unionByName(then)
+    fewer = both.groupBy("event").agg(F.sum("missed").alias("missed")).where("missed < 0")
+    return bool(from_rows(fewer.limit(1)))
 
 
 def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: Counts) -> None:

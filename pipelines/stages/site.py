@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipelines.checks import Suite, load_suite
-from pipelines.intervals import Interval
+from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
 from pipelines.spec import (
     Changes,
     Pipeline,
@@ -160,7 +160,9 @@ class Work:
         """
         opening, request = self.run.opening, self.request
         before, told = opening.before, opening.changes
-        is_raised = request.final or request.watermark_us is not None
+        asked_us = LATEST_US if request.final else request.watermark_us
+        stands_us = EARLIEST_US if opening.in_force_us is None else opening.in_force_us
+        is_raised = asked_us is not None and asked_us > stands_us
         is_known = before is not None and before.spec_fingerprint == state_fingerprint(self.pipeline)
         if not is_known or is_raised or not self.has_run_alike:
             return told

@@ -112,12 +112,13 @@ def _refuse(folder: Folder, table: str, *, rows: Sequence[LedgerRow]) -> None:
     if table not in (*OF_FRAMES, *OF_SESSIONS):
         return
     now = read_rows(folder)
-    if unfinished(now) is not None or {*map(_named, now)} != {*map(_named, rows)}:
+    if unfinished(now) is not None or {*map(_told, now)} != {*map(_told, rows)}:
         raise _AtWork
 
 
-def _named(row: LedgerRow) -> tuple[Interval, int]:
-    return row.batch, row.revision
+def _told(row: LedgerRow) -> tuple[Interval, int, str, int | None]:
+    """What is another thing once the batch has run again, under whatever number."""
+    return row.batch, row.revision, row.status, row.finished_at_us
 
 
 def _delete(folder: Folder, table: str, *, beyond: Beyond, rows: Sequence[LedgerRow]) -> int:

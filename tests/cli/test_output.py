@@ -43,6 +43,16 @@ def test_what_a_terminal_has_no_character_for_is_escaped(command: str):
     assert done.stdout.decode("latin-1") == "prefix\\u2013suffix, naïve\n"
 
 
+def test_what_a_machine_reads_is_not_escaped():
+    program = (
+        "import sys\nfrom pipelines.cli.output import output_of\n"
+        "with output_of(['show', '--format', 'csv']): print('prefix–suffix')"
+    )
+    abroad = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, env=abroad)
+    assert done.returncode == 1 and b"UnicodeEncodeError" in done.stderr
+
+
 def test_what_only_tells_ends():
     done = called("show", shell="| head -1")
     assert (done.stdout, done.returncode) == ("0\n", 1) and "BrokenPipeError" in done.stderr

@@ -50,7 +50,7 @@ def found(spark: SparkSession, rows: list[Row], known: dict[str, int], *, within
     return {number for number, fate in fates.items() if fate == DUPLICATE}
 
 
-@pytest.mark.parametrize("within_us", [None, 3, 15, 200])
+@pytest.mark.parametrize("within_us", [None, 3, 15, 35, 200])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_all_but_those_that_count_are_duplicates(
     spark: SparkSession, seed: int, within_us: int | None

@@ -127,25 +127,6 @@ DAY_US, FIRST_US = 86_400_000_000, 1_704_067_200_000_000  # 2024-01-01
 THREE_DAYS = Interval(FIRST_US, FIRST_US + 3 * DAY_US)
 
 
-@pytest.mark.parametrize("path", ["data", "data/{from:%Y-%m-%d}"])
-def test_files_where_spark_does_not_look_are_not_left_out_without_a_word(
-    spark: SparkSession, tmp_path: Path, path: str
-) -> None:
-    """With declared columns it takes them for none."""
-    rows = tmp_path / "data" / "2024-01-01" / "morning"
-    spark.range(2).write.json(str(rows))
-    lines = replace(source(path), format="json", schema="id LONG")
-
-    def read(of: Source) -> int:
-        return read_rows(spark, of, batch=Interval(FIRST_US, FIRST_US + DAY_US), home=tmp_path).count()
-
-    with pytest.raises(CorrectTheSpec, match=r"lie in folders below it.*recursiveFileLookup: true"):
-        read(lines)
-    assert read(replace(lines, options=(("RecursiveFileLookup", "true"),))) == 2
-    rows.rename(rows.parent / "part=1")
-    assert read(lines) == 2
-
-
 def test_a_day_whose_folder_has_no_file_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(2).write.parquet(str(tmp_path / "data" / "day=2024-01-01"))
     lay(tmp_path, "day=2024-01-02/_SUCCESS")

@@ -38,6 +38,7 @@ def test_a_restatement_leaves_what_waits_to_the_next_batch_unless_the_watermark_
         first_whole_us=None,
         gone=None,
         run=SimpleNamespace(opening=SimpleNamespace(changes=changes)),
+        changes=changes,
         restates=restates,
         was_respelled=False,
         takes_all=False,

@@ -203,6 +203,34 @@ def test_a_batch_again_under_a_longer_lateness_takes_in_what_it_lost_also_if_it_
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        # It loses two windows now, where it lost one.
+        ("allowed_lateness: 15 s", "allowed_lateness: 5 s"),
+        ("event_time: event_time,", "event_time: event_time, select: {twice: number * 2},"),
+    ],
+)
+def test_a_batch_again_that_loses_no_less_gives_windows_nothing_that_they_had_dropped(
+    spark: SparkSession, tmp_path: Path, was: str, now: str
+) -> None:
+    slides = "{sliding: 20 s, step: 10 s, allowed_lateness: 15 s}"
+    windows = f"{{hour: {slides}, day: {{tumbling: 100 s, allowed_lateness: 1 day}}}}"
+    clicks: list[Click] = [("ann", 1, 35, 0), ("bob", 2, 60, 1), ("ann", 4, 36, 100)]
+    spec = SPEC.partition("windows:")[0] + f"windows: {windows}\n"
+    site = site_of(spark, tmp_path, clicks, spec=spec)
+    run(site, 0)
+    run(site, 100)
+    lost = in_microseconds(tmp_path / "store" / "clicks" / "late_events")
+    assert [(it["window"], it["missed"], it["kept"]) for it in lost] == [("hour", 1, 1)]
+    panes, windows_, _ = published(site)
+    assert was in spec
+    site.declared.path.write_text(spec.replace(was, now))
+    run(Site(spark, site.store, load(site.declared.path)), 100)
+    assert published(site)[:2] == [panes, windows_]
+
+
+@pytest.mark.slow
 def test_a_batch_again_with_another_window_gives_the_others_nothing_that_they_had_dropped(
     spark: SparkSession, tmp_path: Path
 ) -> None:
