@@ -154,4 +154,5 @@ def _is_hidden(name: str) -> bool:
 
 
 def absolute(path: str, home: Path) -> str:
+    """A path as the spec means it: one that is relative begins at the home of the spec."""
     return path if is_uri(path) or path.startswith("/") else str(home / path)
