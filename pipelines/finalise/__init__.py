@@ -13,10 +13,11 @@ from pipelines.finalise.reshaped import as_brought, as_if_taken_back, taken_back
 from pipelines.finalise.results import RESULT_BOUNDS, finished, last_published, with_values
 from pipelines.finalise.retractions import Present, retracted_sessions
 from pipelines.finalise.sessions import kept_sessions, session_states, with_cut_anew
-from pipelines.finalise.windows import CUT, all_of, window_states
+from pipelines.finalise.windows import CORRECTED, CUT, all_of, window_states
 
 __all__ = [
     "CAME",
+    "CORRECTED",
     "CUT",
     "RESULT_BOUNDS",
     "Concern",

@@ -19,8 +19,8 @@ from pipelines.aggregates import is_unchanged
 from pipelines.combine import TOUCHED
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS, finished
-from pipelines.finalise.triggers import IS_OTHER, fires, fires_early, is_published
-from pipelines.finalise.windows import CLOSES, CUT
+from pipelines.finalise.triggers import IS_OTHER, fires, is_published, may_be_early
+from pipelines.finalise.windows import CLOSES, CORRECTED, CUT
 from pipelines.spec import Mode, Pipeline
 from pipelines.windows import keeps_apart, session_windows
 
@@ -97,11 +97,12 @@ def _is_other(has_changed: Column, pipeline: Pipeline) -> Column:
 def _publishes(pipeline: Pipeline, publication: Publication) -> Column:
     if not publication.restated:
         return fires(pipeline, publication)
-    is_wanted = ((F.col("timing") != "EARLY") | fires_early(pipeline)) & _is_touched(pipeline)
-    fresh = (F.col("event_count") > 0) & is_wanted
+    is_early = F.col("timing") == "EARLY"
+    # What waits for a trigger, and the restatement leaves as it was, goes on waiting.
+    is_about = _is_touched(pipeline) & (~is_early | F.col(CORRECTED))
+    fresh = (F.col("event_count") > 0) & is_about & (~is_early | may_be_early(pipeline))
     is_due = (F.col("event_count") > 0) & (F.col("timing") == "ON_TIME")
-    changed = F.col(CHANGED) & _is_touched(pipeline)
-    return F.when(is_published(), changed | is_due).otherwise(fresh)
+    return F.when(is_published(), (F.col(CHANGED) & is_about) | is_due).otherwise(fresh)
 
 
 def _is_touched(pipeline: Pipeline) -> Column:

@@ -12,7 +12,7 @@ from pipelines.aggregates import part_columns
 from pipelines.combine import TOUCHED
 from pipelines.finalise.concern import Concern, is_closing, timing
 from pipelines.finalise.results import RESULT_BOUNDS
-from pipelines.finalise.windows import CLOSES, CUT
+from pipelines.finalise.windows import CLOSES, CORRECTED, CUT
 from pipelines.spec import Pipeline
 from pipelines.windows import is_apart, keeps_apart, session_windows
 
@@ -24,8 +24,8 @@ def session_states(
 ) -> DataFrame:
     """The states of the sessions concerned, as `window_states` gives them.
 
-    `touched` are the partial sessions of the batch, also those that are gone; of what is due nobody asks
-    whether it was touched, and `TOUCHED` is false there. Beside what is due come all
+    `touched` are the partial sessions of the batch, also those that are gone, with `CORRECTED` as there; of
+    what is due nobody asks whether it was touched, and `TOUCHED` is false there. Beside what is due come all
     sessions of touched keys that may be corrected or published early: new bounds are news by themselves.
     `None` where there is nothing but what is due.
     """
@@ -34,7 +34,7 @@ def session_states(
     closes = F.coalesce(*[F.when(window == it.window.name, is_closing(end_us, it)) for it in concerns])
     rows = sessions.withColumns({"timing": told, CLOSES: closes}).where("timing IS NOT NULL")
     is_due = F.col("timing") == "ON_TIME"
-    states = rows.where(is_due).withColumn(TOUCHED, F.lit(False))
+    states = rows.where(is_due).withColumns(dict.fromkeys((TOUCHED, CORRECTED), F.lit(False)))
     if touched is not None:
         open_ones = _with_touched(rows.where(~is_due), touched, pipeline=pipeline)
         states = states.unionByName(open_ones)
@@ -48,38 +48,50 @@ def session_states(
         *part_columns(pipeline.aggregates),
         "event_count",
         TOUCHED,
+        CORRECTED,
         F.lit(False).alias(CUT),
     )
 
 
 def _with_touched(open_ones: DataFrame, touched: DataFrame, *, pipeline: Pipeline) -> DataFrame:
     """Of sessions that are not due those that close and those of touched keys, and whether they hold news."""
-    near = renamed(touched, NEAR, pipeline=pipeline, beside=("event_count",))
+    marks = [CORRECTED] if CORRECTED in touched.columns else []
+    near = renamed(touched, NEAR, pipeline=pipeline, beside=("event_count", *marks))
     of_key = same_place(NEAR, (*pipeline.key, "window"))
     closing, others = open_ones.where(CLOSES), open_ones.where(~F.col(CLOSES))
     candidates = closing.unionByName(others.join(near, on=of_key, how="left_semi"))
     # What is gone from it a session does not hold any more; it may reach to where that was.
     is_gone = F.col(f"{NEAR}event_count") == 0
     holds = of_key & (inside(NEAR, "") | (is_gone & _meets(NEAR)))
-    news = candidates.join(near, on=holds, how="left_semi").withColumn(TOUCHED, F.lit(True))
-    no_news = candidates.join(near, on=holds, how="left_anti").withColumn(TOUCHED, F.lit(False))
-    return news.unionByName(no_news)
+    told = _with_mark(candidates, near, on=holds, mark=TOUCHED)
+    if not marks:
+        return told.withColumn(CORRECTED, F.col(TOUCHED))
+    return _with_mark(told, near.where(F.col(f"{NEAR}{CORRECTED}")), on=holds, mark=CORRECTED)
 
 
-def with_cut_anew(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline, mark: str) -> DataFrame:
-    """The same, where sessions are marked, as `CUT` or as `TOUCHED`, that the batch has cut anew: an event
-    may move the bounds of later ones that do not hold it. `stood` are those before it, where they are known.
+def _with_mark(rows: DataFrame, others: DataFrame, *, on: Column, mark: str) -> DataFrame:
+    """The rows, and whether one of the others is theirs."""
+    mine = rows.join(others, on=on, how="left_semi").withColumn(mark, F.lit(True))
+    return mine.unionByName(rows.join(others, on=on, how="left_anti").withColumn(mark, F.lit(False)))
+
+
+def with_cut_anew(
+    states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline, marks: Sequence[str]
+) -> DataFrame:
+    """The same, where sessions are marked, as `CUT`, or as `TOUCHED` and `CORRECTED`, that the batch has cut
+    anew: an event may move the bounds of later ones that do not hold it. `stood` are those before it, where
+    they are known.
     """
     windows = session_windows(pipeline)
     if not any(keeps_apart(it.shape) for it in windows):
         return states
     is_new = is_apart(windows)
     if stood is None:
-        return states.withColumn(mark, F.col(mark) | is_new)
+        return states.withColumns({mark: F.col(mark) | is_new for mark in marks})
     near = renamed(stood.where("event_count > 0"), NEAR, pipeline=pipeline)
     beside = states.join(near, on=_is_that(NEAR, pipeline), how="left")
     is_new &= F.col(f"{NEAR}window").isNull()
-    return beside.withColumn(mark, F.col(mark) | is_new).select(*states.columns)
+    return beside.withColumns({mark: F.col(mark) | is_new for mark in marks}).select(*states.columns)
 
 
 def kept_sessions(

@@ -37,10 +37,10 @@ def fires(pipeline: Pipeline, publication: Publication) -> Column:
     return (F.col("event_count") > 0) & (always | reduce(or_, of_windows))
 
 
-def fires_early(pipeline: Pipeline) -> Column:
-    """Whether a window that was never published, not due and touched by a restatement, is published by it."""
+def may_be_early(pipeline: Pipeline) -> Column:
+    """Whether a window has an early trigger."""
     names = [window.name for window in pipeline.windows if window.panes.early is not None]
-    return F.col(TOUCHED) & F.col("window").isin(names) if names else F.lit(False)
+    return F.col("window").isin(names) if names else F.lit(False)
 
 
 def _fires(window: Window, publication: Publication) -> Column:

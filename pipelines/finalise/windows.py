@@ -30,6 +30,8 @@ CLOSES = "_closes"
 """Whether a window that was due closes in the batch, so that news which waits has to be published."""
 CUT = "_cut_anew"
 """Whether the batch has cut a session that did not stand before it."""
+CORRECTED = "_corrected"
+"""Whether a restatement changed what is under a window, and not only touched it."""
 
 
 def window_states(
@@ -37,10 +39,11 @@ def window_states(
 ) -> DataFrame:
     """The states of the windows concerned.
 
-    Key, `WINDOW`, `timing`, `CLOSES`, `TOUCHED`, `CUT`, parts, `event_count`.
+    Key, `WINDOW`, `timing`, `CLOSES`, `TOUCHED`, `CORRECTED`, `CUT`, parts, `event_count`.
 
-    `frames` are whole, `touched` names those that the batch changed (key, grid and bounds), also when
-    they are gone; `None` where nobody asks.
+    `frames` are whole, `touched` names those of the batch (key, grid and bounds), also when they are gone;
+    `None` where nobody asks. It has `CORRECTED` where it knows of which the batch has made others: else all
+    that is touched counts as such.
     """
     given = _with_marks(frames, touched, pipeline=pipeline)
     plans = {concern.window.name: _plan(given, pipeline, concern=concern) for concern in concerns}
@@ -61,18 +64,30 @@ def window_states(
         else:
             states.append(_recombined(given, pipeline, concerns=spread))
     told = all_of(states).where((F.col("timing") == "ON_TIME") | F.col(TOUCHED) | F.col(CLOSES))
+    if CORRECTED not in _marks_of(given):
+        told = told.withColumn(CORRECTED, F.col(TOUCHED))
     return told.withColumn(CUT, F.lit(False))
 
 
 def _with_marks(frames: DataFrame, touched: DataFrame | None, *, pipeline: Pipeline) -> DataFrame:
-    """The frames, and an empty one beside each that was touched: `TOUCHED` counts these."""
-    parts = part_columns(pipeline.aggregates)
-    whole = frames.select(*pipeline.key, *FRAME, *parts, "event_count", _count(0).alias(TOUCHED))
+    """The frames, and an empty one beside each that was touched: `TOUCHED` and `CORRECTED` count these."""
+    parts, is_told = part_columns(pipeline.aggregates), touched is not None and CORRECTED in touched.columns
+    unmarked = [_count(0).alias(mark) for mark in ([TOUCHED, CORRECTED] if is_told else [TOUCHED])]
+    whole = frames.select(*pipeline.key, *FRAME, *parts, "event_count", *unmarked)
     if touched is None:
         return whole
     nothing = [F.lit(None).cast(frames.schema[part].dataType).alias(part) for part in parts]
-    none, one = _count(0).alias("event_count"), _count(1).alias(TOUCHED)
-    return whole.unionByName(touched.select(*pipeline.key, *FRAME, *nothing, none, one))
+    marks = {"event_count": _count(0), TOUCHED: _count(1)}
+    if is_told:
+        marks[CORRECTED] = F.col(CORRECTED).cast("bigint")
+    marked = touched.select(
+        *pipeline.key, *FRAME, *nothing, *[mark.alias(name) for name, mark in marks.items()]
+    )
+    return whole.unionByName(marked)
+
+
+def _marks_of(frames: DataFrame) -> list[str]:
+    return [mark for mark in (TOUCHED, CORRECTED) if mark in frames.columns]
 
 
 def state_parts(frames: DataFrame, pipeline: Pipeline) -> list[StatePart]:
@@ -88,8 +103,8 @@ def state_parts(frames: DataFrame, pipeline: Pipeline) -> list[StatePart]:
         for part in operation_of(aggregate).parts
         if f"{aggregate.name}__{part.name}" not in repeated
     ]
-    counts = [StatePart(column=name, part=ROWS, kind=LongType()) for name in ("event_count", TOUCHED)]
-    return [*parts, *counts]
+    names = ("event_count", *_marks_of(frames))
+    return [*parts, *[StatePart(column=name, part=ROWS, kind=LongType()) for name in names]]
 
 
 def _plan(frames: DataFrame, pipeline: Pipeline, *, concern: Concern) -> Plan | None:
@@ -129,7 +144,7 @@ def _concerned(states: DataFrame, pipeline: Pipeline, *, concern: Concern) -> Da
         is_closing(end_us, concern).alias(CLOSES),
         *[F.col(repeated.get(part, part)).alias(part) for part in part_columns(pipeline.aggregates)],
         "event_count",
-        (F.col(TOUCHED) > 0).alias(TOUCHED),
+        *[(F.col(mark) > 0).alias(mark) for mark in _marks_of(states)],
     )
 
 
@@ -151,15 +166,16 @@ def _framed(frames: DataFrame, pipeline: Pipeline, *, concern: Concern) -> DataF
 
 def _recombined(frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern]) -> DataFrame:
     """Each frame given to its windows, and those of a window combined."""
-    parts = part_columns(pipeline.aggregates)
+    parts, marks = part_columns(pipeline.aggregates), _marks_of(frames)
     (first, *others) = [windows_over(concern, pipeline) for concern in concerns]
     # Of one array Spark's `concat` costs a third of the pass.
     windows = F.concat(first, *others) if others else first
-    given = frames.select(*pipeline.key, *parts, "event_count", TOUCHED, F.inline(windows))
+    given = frames.select(*pipeline.key, *parts, "event_count", *marks, F.inline(windows))
     combined = given.groupBy(*pipeline.key, *WINDOW, "timing", CLOSES).agg(
-        *combine_columns(pipeline.aggregates, frames.schema), (F.sum(TOUCHED) > 0).alias(TOUCHED)
+        *combine_columns(pipeline.aggregates, frames.schema),
+        *[(F.sum(mark) > 0).alias(mark) for mark in marks],
     )
-    return combined.select(*pipeline.key, *WINDOW, "timing", CLOSES, *parts, "event_count", TOUCHED)
+    return combined.select(*pipeline.key, *WINDOW, "timing", CLOSES, *parts, "event_count", *marks)
 
 
 def windows_over(concern: Concern, pipeline: Pipeline) -> Column:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from pipelines.checks import CheckRow
 from pipelines.errors import RunAgain
-from pipelines.stages.concerned import is_this
 from pipelines.stages.site import Work
+from pipelines.stages.told import is_this
 from pipelines.store import small
 from pipelines.store.reader import ask, in_microseconds
 from pipelines.store.sql import NONE, not_after, not_before, on_days_of, text

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.accumulate import at_places
+from pipelines.accumulate import at_places, changed_places
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any
 from pipelines.store.attempts import first_of
@@ -59,6 +59,19 @@ def without_cut_off(work: Work, partials: DataFrame, *, table: str, bounds: Sequ
     there = stood.where(f"{is_inside(work.batch)} AND event_count > 0")
     taken_back = at_places(partials.where(empty), there, place=(*work.pipeline.key, *bounds))
     return partials.where(f"NOT ({empty})").unionByName(taken_back)
+
+
+def that_changed(work: Work, touched: DataFrame, *, table: str, bounds: Sequence[str]) -> DataFrame:
+    """Of the partial states of a batch that has run before those that are others now: what later batches
+    made of the rest stands, for they were judged since.
+    """
+    opening, stood = work.run.opening, stood_before(work, table)
+    if opening.before is None or opening.covered or stood is None:
+        return touched
+    earlier = stood.where(is_batch(work.batch))
+    others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=(*bounds, "source"))
+    # Whatever source they are of: the rows of one that the spec no longer has are another's now.
+    return at_places(touched, others, place=(*work.pipeline.key, *bounds))
 
 
 def keeps_others(work: Work, table: str, *, where: str) -> bool:

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from pipelines.accumulate import PROTO, at_places, changed_places
+from pipelines.accumulate import PROTO
 from pipelines.aggregates import part_columns
 from pipelines.combine import Standing, areas, combine_sessions, open_after_us, reach_of, reopened, standing
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Window
 from pipelines.stages.alone import add, are_alone
-from pipelines.stages.before import stood_before, without_cut_off
+from pipelines.stages.before import that_changed, without_cut_off
 from pipelines.stages.gates import pass_stage
 from pipelines.stages.meeting import is_in_turn, standing_near, touched_by
 from pipelines.stages.retained import of_no_session_that_has_gone, touched_of
 from pipelines.stages.site import Work
 from pipelines.store.asked import days_in
 from pipelines.store.rows import from_rows
-from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, not_before
+from pipelines.store.sql import ALL, NONE, Instant, not_after, not_before
 from pipelines.store.writes import Place, days_of, merge
 from pipelines.windows import keeps_apart, session_windows
 
@@ -30,7 +30,8 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
     if _are_whole(work, windows, whose=whose):
         return _take_as_they_are(work, partials, whose=whose)
     sessions, of_batch = work.tables.read("sessions"), partials.where(whose)
-    changed = _that_changed(work, without_cut_off(work, of_batch, table="partial_sessions", bounds=PROTO))
+    of_run = without_cut_off(work, of_batch, table="partial_sessions", bounds=PROTO)
+    changed = that_changed(work, of_run, table="partial_sessions", bounds=PROTO)
     touched = touched_of(work, changed, sessions=sessions)
 
     def standing_in(reach: str) -> Standing:
@@ -81,19 +82,6 @@ def _take_as_they_are(work: Work, partials: DataFrame, *, whose: str) -> int:
     rows = partials.where(is_there).select(*work.pipeline.key, *PROTO, *parts, "event_count")
     pass_stage(work, "sessions", candidates=rows)
     return add(work, "sessions", rows=rows, whose=whose, days=days)
-
-
-def _that_changed(work: Work, touched: DataFrame) -> DataFrame:
-    """Of the partial sessions of a batch that has run before those that are others now: what later batches
-    made of the sessions around the rest stands, for they were judged since.
-    """
-    opening, stood = work.run.opening, stood_before(work, "partial_sessions")
-    if opening.before is None or opening.covered or stood is None:
-        return touched
-    earlier = stood.where(is_batch(work.batch))
-    others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=(*PROTO, "source"))
-    # Whatever source they are of: the rows of one that the spec no longer has are another's now.
-    return at_places(touched, others, place=(*work.pipeline.key, *PROTO))
 
 
 def _may_be_open(work: Work) -> str:

@@ -11,29 +11,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pipelines.accumulate import FRAME, PROTO
 from pipelines.combine import TOUCHED
 from pipelines.finalise import (
+    CORRECTED,
     Concern,
     Publication,
     all_of,
     counts_news,
-    last_published,
     session_states,
     window_states,
     with_cut_anew,
 )
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
 from pipelines.spec import Cumulate, Every, Sliding
-from pipelines.stages.before import stood_before, version_before, without_cut_off
+from pipelines.stages.before import stood_before, that_changed, version_before, without_cut_off
 from pipelines.stages.combining import in_runs, within
 from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
 from pipelines.stages.reached import concern_in, reached
 from pipelines.stages.retained import of_sessions_that_are_kept
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any, first_of, stretches_in
-from pipelines.store.ledger import Run
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, text
 from pipelines.windows import cuts_freely, grace_us, grid_of, merges
 
@@ -126,26 +126,6 @@ def are_idle(work: Work, groups: Sequence[Group]) -> bool:
     return touching and all(it.is_idle for group in groups for it in group.concerns)
 
 
-def told_before(work: Work, reach: Sequence[str]) -> str:
-    """The predicate on panes that other runs published where one of these holds; `NONE` if there are none:
-    most batches in turn tell of windows that none has told of.
-    """
-    reached = " OR ".join(f"({it})" for it in reach)
-    where = f"({reached}) AND NOT ({is_this(work.run)})"
-    return where if are_any(work.tables, "panes", where=where) else NONE
-
-
-def last_of(work: Work, told: str) -> DataFrame:
-    """What was last published, of the panes of which a predicate is true."""
-    panes, runs = work.tables.read("panes").where(told), work.tables.read("runs")
-    return last_published(panes, work.pipeline, runs=runs)
-
-
-def is_this(run: Run) -> str:
-    """The predicate that a row was written by this run."""
-    return f"{is_batch(run.batch)} AND revision = {run.revision}"
-
-
 def all_states(found: Sequence[Concerned]) -> DataFrame:
     """The states of several groups as one."""
     return all_of([it.states for it in found])
@@ -203,7 +183,7 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
     frames = work.tables.read("frames").where(" OR ".join(reading))
     marks = None
     if _ask_what_was_touched(work, concerns, whose=whose):
-        marks = without_cut_off(work, of_batch, table="partial_frames", bounds=FRAME)
+        marks = _marks(work, concerns, of_batch=of_batch, whose=whose, bounds=FRAME)
     states = window_states(frames, marks, pipeline=work.pipeline, concerns=concerns)
     reach = " OR ".join(f"({it})" for it in reaching)
     if any(it.window.name in work.run.opening.changes.reshaped for it in concerns):
@@ -212,6 +192,19 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
     return Concerned(
         states=states, reach=f"({_of_windows(concerns)}) AND ({reach})", covering=" OR ".join(covering)
     )
+
+
+def _marks(
+    work: Work, concerns: Sequence[Concern], *, of_batch: DataFrame, whose: str, bounds: Sequence[str]
+) -> DataFrame:
+    """What the batch has touched; where some may wait that it only restates, also what it has corrected."""
+    table = "partial_frames" if bounds == FRAME else "partial_sessions"
+    touched = without_cut_off(work, of_batch, table=table, bounds=bounds)
+    # Of a definition that is new all is told.
+    if not work.restates or whose == ALL or not any(it.is_early for it in concerns):
+        return touched
+    others = that_changed(work, touched, table=table, bounds=bounds)
+    return touched.withColumn(CORRECTED, F.lit(False)).unionByName(others.withColumn(CORRECTED, F.lit(True)))
 
 
 def _ask_what_was_touched(work: Work, concerns: Sequence[Concern], *, whose: str) -> bool:
@@ -242,7 +235,7 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
     touched = None
     if _are_any_but_due(work, concerns, which=which):
         of_batch = work.tables.read("partial_sessions").where(whose)
-        touched = without_cut_off(work, of_batch, table="partial_sessions", bounds=PROTO)
+        touched = _marks(work, concerns, of_batch=of_batch, whose=whose, bounds=PROTO)
     states = session_states(
         work.tables.read("sessions").where(which),
         touched,
@@ -252,7 +245,7 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
     reach = f"{_of_windows(concerns)} AND (({meets}) OR ({overlapping(work, sessions=which)}))"
     if work.restates:
         stood = stood_before(work, "sessions")
-        states = with_cut_anew(states, stood, pipeline=work.pipeline, mark=TOUCHED)
+        states = with_cut_anew(states, stood, pipeline=work.pipeline, marks=(TOUCHED, CORRECTED))
     states = of_sessions_that_are_kept(work, states)
     return Concerned(states=states, reach=reach, covering=reach)
 

@@ -34,16 +34,14 @@ from pipelines.stages.concerned import (
     are_idle,
     concerned,
     groups_of,
-    is_this,
-    last_of,
     publication_of,
-    told_before,
 )
 from pipelines.stages.gates import pass_stage
 from pipelines.stages.meeting import told_of
 from pipelines.stages.news import all_news, news_of, with_came
 from pipelines.stages.retained import of_no_session_that_has_gone
 from pipelines.stages.site import Work
+from pipelines.stages.told import is_this, last_of, told_before
 from pipelines.store import small
 from pipelines.store.asked import are_any, counts_in
 from pipelines.store.ledger import still_mine
@@ -105,7 +103,7 @@ def _with_cut_anew(work: Work, groups: Sequence[Group], *, found: Sequence[Conce
 
     def marked(it: Concerned) -> Concerned:
         near = None if stood is None else stood.where(it.reach)
-        return replaced(it, states=with_cut_anew(it.states, near, pipeline=work.pipeline, mark=CUT))
+        return replaced(it, states=with_cut_anew(it.states, near, pipeline=work.pipeline, marks=(CUT,)))
 
     return [marked(it) if group.of_sessions else it for group, it in zip(groups, found, strict=True)]
 
