@@ -17,8 +17,7 @@ from pyspark.sql import functions as F
 from pipelines.aggregates.operation import Over
 from pipelines.finalise.parts import ENTERS, START, Reach, StatePart, exists
 from pipelines.finalise.planner import Plan
-from pipelines.intervals import Interval
-from pipelines.spec import Cumulate, Sliding
+from pipelines.finalise.slides import Slides, floored
 
 BLOCK, POINT, RANK = "_block_us", "_point_us", "_rank"
 FIRST, NEXT = "_is_first", "_next_us"
@@ -32,16 +31,15 @@ class Value(NamedTuple):
 
 
 def change_points(
-    frames: DataFrame, parts: Sequence[StatePart], *, key: Sequence[str], plan: Plan, starts: Interval | None
+    frames: DataFrame, parts: Sequence[StatePart], *, key: Sequence[str], plan: Plan, slides: Slides
 ) -> DataFrame:
     """Each frame where it enters and where it leaves: key, `BLOCK`, `POINT`, `ENTERS`, the parts."""
-    sliding, columns = plan.shape, [part.column for part in parts]
+    columns = [part.column for part in parts]
     enters, frame_us = F.col(ENTERS), F.col("_frame_us")
-    last_us = floored(frame_us, sliding.step_us, offset_us=sliding.offset_us)
-    first_us = floored(frame_us - us(sliding.size_us), sliding.step_us, offset_us=sliding.offset_us) + us(
-        sliding.step_us
-    )
-    block_us = floored(frame_us, sliding.size_us, offset_us=sliding.offset_us)
+    size_us, step_us, offset_us = slides.size_us, slides.step_us, slides.offset_us
+    last_us = floored(frame_us, step_us, offset_us=offset_us)
+    first_us = floored(frame_us - size_us, step_us, offset_us=offset_us) + step_us
+    block_us = floored(frame_us, size_us, offset_us=offset_us)
     both = F.explode(F.array(F.lit(False), F.lit(True))).alias(ENTERS)
     matters = F.when(enters, first_us < block_us).otherwise(last_us >= block_us)
     points = (
@@ -49,18 +47,16 @@ def change_points(
         .where(matters & (first_us <= last_us))
         .select(
             *key,
-            F.when(enters, block_us - us(sliding.size_us)).otherwise(block_us).alias(BLOCK),
-            F.when(enters, first_us).otherwise(last_us + us(sliding.step_us)).alias(POINT),
+            F.when(enters, block_us - size_us).otherwise(block_us).alias(BLOCK),
+            F.when(enters, first_us).otherwise(last_us + step_us).alias(POINT),
             ENTERS,
             *columns,
         )
     )
-    if starts is not None:
-        meets = (F.col(BLOCK) < us(starts.end_us)) & (
-            F.col(BLOCK) + us(sliding.size_us) > us(starts.start_us)
-        )
-        points = points.where(meets)
-    if sliding.step_us <= plan.frame_us:
+    if slides.are_limited:
+        begins_before, ends_after = F.col(BLOCK) < slides.end_us, F.col(BLOCK) + size_us > slides.first_us
+        points = points.where(begins_before & ends_after)
+    if slides.have_steps_within(plan.frame_us):
         return points
     combined = [part.combine(F.col(part.column)).alias(part.column) for part in parts]
     return points.groupBy(*key, BLOCK, POINT, ENTERS).agg(*combined)
@@ -86,24 +82,24 @@ def reach_of(key: Sequence[str], plan: Plan) -> Reach:
 
 
 def written_out(
-    points: DataFrame, values: Mapping[str, Value], *, key: Sequence[str], plan: Plan, starts: Interval | None
+    points: DataFrame, values: Mapping[str, Value], *, key: Sequence[str], slides: Slides
 ) -> DataFrame:
     """Each value at all the window starts of its run: key, `START`, the values.
 
     The first change point of a block writes the run before it too. Values are worked out only where
     their windows exist.
     """
-    begin_us = _first_start(F.col(BLOCK), plan.shape)
-    end_us = F.coalesce(F.col(NEXT), _first_start(F.col(BLOCK) + us(plan.shape.size_us), plan.shape))
+    begin_us = slides.start_of(F.col(BLOCK))
+    end_us = F.coalesce(F.col(NEXT), slides.start_of(F.col(BLOCK) + slides.size_us))
     point_us = F.col(POINT)
     exists_before = exists({column: value.before for column, value in values.items()})
     holds_before = F.col(FIRST) & (begin_us < point_us) & exists_before
     holds_after = (end_us > point_us) & exists({column: value.after for column, value in values.items()})
     from_us = F.when(holds_before, begin_us).otherwise(point_us)
     until_us = F.when(holds_after, end_us).otherwise(point_us)
-    if starts is not None:
-        from_us = F.greatest(from_us, us(_next_start(starts.start_us, plan.shape)))
-        until_us = F.least(until_us, us(_next_start(starts.end_us, plan.shape)))
+    if slides.are_limited:
+        from_us = F.greatest(from_us, slides.start_from(slides.first_us))
+        until_us = F.least(until_us, slides.start_from(slides.end_us))
     runs = points.where((holds_before | holds_after) & (from_us < until_us)).select(
         *key,
         POINT,
@@ -112,7 +108,7 @@ def written_out(
         *[F.when(holds_before, value.before).alias(f"{column}_before") for column, value in values.items()],
         *[F.when(holds_after, value.after).alias(f"{column}_after") for column, value in values.items()],
     )
-    return _at_every_start(runs, list(values), key=key, step_us=us(plan.shape.step_us))
+    return _at_every_start(runs, list(values), key=key, step_us=slides.step_us)
 
 
 def _at_every_start(
@@ -129,27 +125,6 @@ def _at_every_start(
             for column in columns
         ],
     )
-
-
-def us(length_us: int) -> Column:
-    """A literal of microseconds."""
-    return F.lit(length_us).cast("bigint")
-
-
-def _first_start(block_us: Column, shape: Sliding | Cumulate) -> Column:
-    """The first window start of a block."""
-    if shape.size_us % shape.step_us == 0:
-        return block_us
-    return block_us + F.pmod(us(shape.offset_us) - block_us, us(shape.step_us))
-
-
-def _next_start(instant_us: int, shape: Sliding | Cumulate) -> int:
-    return instant_us + (shape.offset_us - instant_us) % shape.step_us
-
-
-def floored(instant_us: Column, length_us: int, *, offset_us: int) -> Column:
-    """The last instant `≡ offset (mod length)` at or before a column of instants."""
-    return instant_us - F.pmod(instant_us - us(offset_us), us(length_us))
 
 
 def _over(specification: WindowSpec) -> Over:

@@ -50,6 +50,12 @@ class Concern:
         return self.was_early or self.window.panes.early is not None
 
     @property
+    def tells_by(self) -> tuple[object, ...]:
+        """What `timing` and `is_closing` go by for windows of a size, but from when on they are whole."""
+        due = (self.due_after_us, self.due_until_us, self.open_after_us)
+        return (*due, self.is_early, self.closing, grace_us(self.window.shape))
+
+    @property
     def is_idle(self) -> bool:
         """Whether no window becomes due in the batch, or closes with news that waits."""
         reaches_further = self.due_until_us is not None and self.due_until_us != self.due_after_us

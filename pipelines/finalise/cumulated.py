@@ -17,15 +17,14 @@ from pipelines.finalise.change_points import (
     NEXT,
     POINT,
     Value,
-    floored,
     reach_of,
-    us,
     written_out,
 )
 from pipelines.finalise.gathered import with_folds
 from pipelines.finalise.parts import ENTERS, START, StatePart
 from pipelines.finalise.planner import Plan
 from pipelines.finalise.prefix_suffix import prefix_of
+from pipelines.finalise.slides import Slides, floored
 from pipelines.intervals import Interval, floor_to
 
 END = "window_end_us"
@@ -46,7 +45,8 @@ def cumulated_states(
     step_us = plan.shape.step_us
     # A window is known by its last step, whose start the change points tell.
     steps = None if ends is None else Interval(ends.start_us - step_us, ends.end_us - step_us)
-    points = _points(_of_blocks(frames, steps, plan=plan), parts, key=key, plan=plan)
+    slides = Slides([plan.shape], [steps])
+    points = _points(_of_blocks(frames, steps, plan=plan), parts, key=key, plan=plan, slides=slides)
     gathered = [part for part in parts if part.column in plan.gathered]
     if gathered:
         points = with_folds(points, gathered, key=key)
@@ -56,12 +56,12 @@ def cumulated_states(
     next_us = reach.ascending(F.lead(POINT)).alias(NEXT)
     runs = points.select("*", F.lit(False).alias(FIRST), next_us, *prefixes)
     values = {part.column: Value(_nothing(part), F.col(prefix_of(part))) for part in parts}
-    written = written_out(runs, values, key=key, plan=plan, starts=steps)
-    last_us, size_us = F.col(START), plan.shape.size_us
+    written = written_out(runs, values, key=key, slides=slides)
+    last_us = F.col(START)
     return written.select(
         *key,
-        floored(last_us, size_us, offset_us=plan.shape.offset_us).alias(START),
-        (last_us + us(step_us)).alias(END),
+        floored(last_us, slides.size_us, offset_us=slides.offset_us).alias(START),
+        (last_us + slides.step_us).alias(END),
         *[part.column for part in parts],
     )
 
@@ -72,20 +72,22 @@ def _of_blocks(frames: DataFrame, steps: Interval | None, *, plan: Plan) -> Data
         return frames
     shape, frame_us = plan.shape, F.col("_frame_us")
     first_us = floor_to(steps.start_us - shape.offset_us, shape.size_us) + shape.offset_us
-    return frames.where((frame_us >= us(first_us)) & (frame_us < us(steps.end_us + shape.step_us)))
+    return frames.where((frame_us >= F.lit(first_us)) & (frame_us < F.lit(steps.end_us + shape.step_us)))
 
 
-def _points(frames: DataFrame, parts: Sequence[StatePart], *, key: Sequence[str], plan: Plan) -> DataFrame:
+def _points(
+    frames: DataFrame, parts: Sequence[StatePart], *, key: Sequence[str], plan: Plan, slides: Slides
+) -> DataFrame:
     """Each frame at the step where it enters: key, `BLOCK`, `POINT`, `ENTERS`, the parts."""
-    shape, frame_us = plan.shape, F.col("_frame_us")
+    frame_us = F.col("_frame_us")
     points = frames.select(
         *key,
-        floored(frame_us, shape.size_us, offset_us=shape.offset_us).alias(BLOCK),
-        floored(frame_us, shape.step_us, offset_us=shape.offset_us).alias(POINT),
+        floored(frame_us, slides.size_us, offset_us=slides.offset_us).alias(BLOCK),
+        floored(frame_us, slides.step_us, offset_us=slides.offset_us).alias(POINT),
         F.lit(True).alias(ENTERS),
         *[part.column for part in parts],
     )
-    if shape.step_us <= plan.frame_us:
+    if slides.have_steps_within(plan.frame_us):
         return points
     combined = [part.combine(F.col(part.column)).alias(part.column) for part in parts]
     return points.groupBy(*key, BLOCK, POINT, ENTERS).agg(*combined)

@@ -28,6 +28,7 @@ from pipelines.finalise.parts import Running, StatePart
 from pipelines.finalise.planner import Choice, Plan
 from pipelines.finalise.prefix_suffix import PrefixSuffix
 from pipelines.finalise.recombine import recombined
+from pipelines.finalise.slides import Slides
 from pipelines.intervals import Interval
 from pipelines.spec import Sliding
 
@@ -53,14 +54,25 @@ def sliding_states(
         frames = frames.where((frame_us >= F.lit(starts.start_us)) & (frame_us < F.lit(last_us)))
     if plan.recombines:
         return recombined(frames, parts, key=key, sliding=shape, starts=starts)
-    points = change_points(frames, parts, key=key, plan=plan, starts=starts)
+    return slid_together(frames, parts, key=key, plan=plan, slides=Slides([shape], [starts]))
+
+
+def slid_together(
+    frames: DataFrame, parts: Sequence[StatePart], *, key: Sequence[str], plan: Plan, slides: Slides
+) -> DataFrame:
+    """The same for several definitions in one pass, which take one sort of their change points together.
+
+    Their plans choose alike, on frames of one length, and `plan` is any of them. A frame is there once for
+    each definition that is made of it, whose `DEFINITION` is part of the key.
+    """
+    points = change_points(frames, parts, key=key, plan=plan, slides=slides)
     gathered = [part for part in parts if part.column in plan.gathered]
     if gathered:
         points = with_folds(points, gathered, key=key)
     choices = {choice.column: choice for choice in plan.choices}
     running = {part.column: _running(part, choices[part.column]) for part in parts}
     values = {name: Value(it.before(), it.after()) for name, it in running.items()}
-    return written_out(_run(points, running, key=key, plan=plan), values, key=key, plan=plan, starts=starts)
+    return written_out(_run(points, running, key=key, plan=plan), values, key=key, slides=slides)
 
 
 def _running(part: StatePart, choice: Choice) -> Running:

@@ -7,6 +7,7 @@ windows, each frame is given to its windows, all definitions in one pass.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -21,7 +22,8 @@ from pipelines.finalise.cumulated import END, cumulated_states
 from pipelines.finalise.parts import START, StatePart
 from pipelines.finalise.planner import Plan, plan_of
 from pipelines.finalise.results import WINDOW
-from pipelines.finalise.sliding import sliding_states
+from pipelines.finalise.slides import DEFINITION, NO_START_US, Slides, looked_up
+from pipelines.finalise.sliding import slid_together, sliding_states
 from pipelines.spec import Cumulate, Pipeline, Sliding
 from pipelines.windows import grid_of, held
 
@@ -47,8 +49,8 @@ def window_states(
     """
     given = _with_marks(frames, touched, pipeline=pipeline)
     plans = {concern.window.name: _plan(given, pipeline, concern=concern) for concern in concerns}
-    states = []
-    spread = []
+    states, spread = [], []
+    alike: dict[tuple[object, ...], tuple[Plan, list[Concern]]] = {}
     for concern in concerns:
         plan = plans[concern.window.name]
         if plan is None or plan.recombines:
@@ -56,7 +58,9 @@ def window_states(
         elif isinstance(plan.shape, Cumulate):
             states.append(_cumulated(given, pipeline, concern=concern, plan=plan))
         else:
-            states.append(_slid(given, pipeline, concern=concern, plan=plan))
+            _, together = alike.setdefault((plan.frame_us, *concern.tells_by), (plan, []))
+            together.append(concern)
+    states += [_slid(given, pipeline, concerns=it, plan=plan) for plan, it in alike.values()]
     if spread:
         (first, *others) = spread
         if touched is None and not others and _is_one_frame(first, pipeline):
@@ -115,11 +119,38 @@ def _plan(frames: DataFrame, pipeline: Pipeline, *, concern: Concern) -> Plan | 
     return plan_of(state_parts(frames, pipeline), shape=concern.window.shape, frame_us=frame_us)
 
 
-def _slid(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan) -> DataFrame:
-    mine, parts = _under(concern, frames, pipeline=pipeline), state_parts(frames, pipeline)
-    slid = sliding_states(mine, parts, key=pipeline.key, plan=plan, starts=concern.starts)
-    ended = slid.withColumn(END, F.col(START) + F.lit(concern.size_us))
-    return _concerned(ended, pipeline, concern=concern)
+def _slid(frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern], plan: Plan) -> DataFrame:
+    """Sliding windows of definitions that say the same of an end: several in one pass."""
+    parts = state_parts(frames, pipeline)
+    if len(concerns) == 1:
+        (concern,) = concerns
+        mine = _under(concern, frames, pipeline=pipeline)
+        slid = sliding_states(mine, parts, key=pipeline.key, plan=plan, starts=concern.starts)
+        ended = slid.withColumn(END, F.col(START) + F.lit(concern.size_us))
+        return _concerned(ended, pipeline, concern=concern)
+    shapes = [it.window.shape for it in concerns if isinstance(it.window.shape, Sliding)]
+    slides = Slides(shapes, [it.starts for it in concerns])
+    places = [F.when(_is_near(it, pipeline), F.lit(place)) for place, it in enumerate(concerns, start=1)]
+    given = frames.select(
+        *pipeline.key,
+        F.unix_micros("frame_start").alias("_frame_us"),
+        *[part.column for part in parts],
+        F.explode(F.array(*places)).alias(DEFINITION),
+    )
+    key = (*pipeline.key, DEFINITION)
+    slid = slid_together(given.where(F.col(DEFINITION).isNotNull()), parts, key=key, plan=plan, slides=slides)
+    ended = slid.withColumn(END, F.col(START) + slides.size_us)
+    return _concerned(ended, pipeline, concern=concerns[0], together=concerns)
+
+
+def _is_near(concern: Concern, pipeline: Pipeline) -> Column:
+    """Whether windows that are asked for are made of a frame."""
+    is_under, starts = _is_under(concern, pipeline), concern.starts
+    if starts is None:
+        return is_under
+    frame_us = F.unix_micros("frame_start")
+    begins_before = frame_us < F.lit(starts.end_us - 1 + concern.size_us)
+    return is_under & (frame_us >= F.lit(starts.start_us)) & begins_before
 
 
 def _cumulated(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan) -> DataFrame:
@@ -132,15 +163,23 @@ def _under(concern: Concern, frames: DataFrame, *, pipeline: Pipeline) -> DataFr
     return frames.where(_is_under(concern, pipeline)).withColumn("_frame_us", F.unix_micros("frame_start"))
 
 
-def _concerned(states: DataFrame, pipeline: Pipeline, *, concern: Concern) -> DataFrame:
-    """Of windows that were put together by a plan those that the batch is about."""
+def _concerned(
+    states: DataFrame, pipeline: Pipeline, *, concern: Concern, together: Sequence[Concern] = ()
+) -> DataFrame:
+    """Of windows that were put together by a plan those that the batch is about; `together`: of definitions
+    that say the same of an end as the concern, but from when on windows are whole.
+    """
     end_us, repeated = F.col(END), shared(pipeline.aggregates)
-    return states.where(timing(end_us, concern).isNotNull()).select(
+    told = timing(end_us, concern)
+    if together:
+        after_us = [NO_START_US if it.whole_after_us is None else it.whole_after_us for it in together]
+        told = F.when(end_us > looked_up(after_us), timing(end_us, replace(concern, whole_after_us=None)))
+    return states.where(told.isNotNull()).select(
         *pipeline.key,
-        F.lit(concern.window.name).alias("window"),
+        looked_up([it.window.name for it in together or (concern,)]).alias("window"),
         START,
         END,
-        timing(end_us, concern).alias("timing"),
+        told.alias("timing"),
         is_closing(end_us, concern).alias(CLOSES),
         *[F.col(repeated.get(part, part)).alias(part) for part in part_columns(pipeline.aggregates)],
         "event_count",
