@@ -7,7 +7,15 @@ through once.
 
 from pipelines.accumulate.frames import accumulate, newest_per_substream, partial_frames, tally_states
 from pipelines.accumulate.placing import is_one_grid
-from pipelines.accumulate.replacing import DIFFERS, FRAME, PROTO, at_places, changed_places, with_vanished
+from pipelines.accumulate.replacing import (
+    DIFFERS,
+    FRAME,
+    PROTO,
+    at_places,
+    changed_places,
+    marked,
+    with_vanished,
+)
 from pipelines.accumulate.sessions import partial_sessions
 
 __all__ = [
@@ -18,6 +26,7 @@ __all__ = [
     "at_places",
     "changed_places",
     "is_one_grid",
+    "marked",
     "newest_per_substream",
     "partial_frames",
     "partial_sessions",

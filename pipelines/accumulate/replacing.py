@@ -57,8 +57,21 @@ def changed_places(
 def at_places(rows: DataFrame, others: DataFrame, *, place: Sequence[str]) -> DataFrame:
     """The rows that are of the same place as one of the others; null is the same as null."""
     named = others.select(*[F.col(name).alias(f"_of_{name}") for name in place])
-    same = [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in place]
-    return rows.join(named, on=reduce(and_, same), how="left_semi")
+    return rows.join(named, on=_is_at(place), how="left_semi")
+
+
+def marked(rows: DataFrame, others: DataFrame, *, mark: str) -> DataFrame:
+    """The rows, and whether they are of the same place as one of the others, which are places alone."""
+    place = others.columns
+    named = others.distinct().select(
+        *[F.col(name).alias(f"_of_{name}") for name in place], F.lit(True).alias(mark)
+    )
+    beside = rows.join(named, on=_is_at(place), how="left")
+    return beside.select(*rows.columns, F.coalesce(mark, F.lit(False)).alias(mark))
+
+
+def _is_at(place: Sequence[str]) -> Column:
+    return reduce(and_, [F.col(name).eqNullSafe(F.col(f"_of_{name}")) for name in place])
 
 
 def _sides(

@@ -53,7 +53,7 @@ def change_points(
             *columns,
         )
     )
-    if slides.are_limited:
+    if slides.starts:
         begins_before, ends_after = F.col(BLOCK) < slides.end_us, F.col(BLOCK) + size_us > slides.first_us
         points = points.where(begins_before & ends_after)
     if slides.have_steps_within(plan.frame_us):
@@ -97,7 +97,7 @@ def written_out(
     holds_after = (end_us > point_us) & exists({column: value.after for column, value in values.items()})
     from_us = F.when(holds_before, begin_us).otherwise(point_us)
     until_us = F.when(holds_after, end_us).otherwise(point_us)
-    if slides.are_limited:
+    if slides.starts:
         from_us = F.greatest(from_us, slides.start_from(slides.first_us))
         until_us = F.least(until_us, slides.start_from(slides.end_us))
     runs = points.where((holds_before | holds_after) & (from_us < until_us)).select(

@@ -51,7 +51,9 @@ class Concern:
 
     @property
     def tells_by(self) -> tuple[object, ...]:
-        """What `timing` and `is_closing` go by for windows of a size, but from when on they are whole."""
+        """All of the concern that `timing` and `is_closing` go by, but `whole_after_us`: definitions that are
+        put together have each their own.
+        """
         due = (self.due_after_us, self.due_until_us, self.open_after_us)
         return (*due, self.is_early, self.closing, grace_us(self.window.shape))
 

@@ -45,7 +45,7 @@ def cumulated_states(
     step_us = plan.shape.step_us
     # A window is known by its last step, whose start the change points tell.
     steps = None if ends is None else Interval(ends.start_us - step_us, ends.end_us - step_us)
-    slides = Slides([plan.shape], [steps])
+    slides = Slides(shapes=(plan.shape,), starts=() if steps is None else (steps,))
     points = _points(_of_blocks(frames, steps, plan=plan), parts, key=key, plan=plan, slides=slides)
     gathered = [part for part in parts if part.column in plan.gathered]
     if gathered:

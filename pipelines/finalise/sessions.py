@@ -55,24 +55,21 @@ def session_states(
 
 def _with_touched(open_ones: DataFrame, touched: DataFrame, *, pipeline: Pipeline) -> DataFrame:
     """Of sessions that are not due those that close and those of touched keys, and whether they hold news."""
-    marks = [CORRECTED] if CORRECTED in touched.columns else []
-    near = renamed(touched, NEAR, pipeline=pipeline, beside=("event_count", *marks))
+    others = touched if CORRECTED in touched.columns else touched.withColumn(CORRECTED, F.lit(True))
+    near = renamed(others, NEAR, pipeline=pipeline, beside=("event_count", CORRECTED))
     of_key = same_place(NEAR, (*pipeline.key, "window"))
-    closing, others = open_ones.where(CLOSES), open_ones.where(~F.col(CLOSES))
-    candidates = closing.unionByName(others.join(near, on=of_key, how="left_semi"))
+    closing, open_on = open_ones.where(CLOSES), open_ones.where(~F.col(CLOSES))
+    candidates = closing.unionByName(open_on.join(near, on=of_key, how="left_semi"))
     # What is gone from it a session does not hold any more; it may reach to where that was.
     is_gone = F.col(f"{NEAR}event_count") == 0
     holds = of_key & (inside(NEAR, "") | (is_gone & _meets(NEAR)))
-    told = _with_mark(candidates, near, on=holds, mark=TOUCHED)
-    if not marks:
-        return told.withColumn(CORRECTED, F.col(TOUCHED))
-    return _with_mark(told, near.where(F.col(f"{NEAR}{CORRECTED}")), on=holds, mark=CORRECTED)
-
-
-def _with_mark(rows: DataFrame, others: DataFrame, *, on: Column, mark: str) -> DataFrame:
-    """The rows, and whether one of the others is theirs."""
-    mine = rows.join(others, on=on, how="left_semi").withColumn(mark, F.lit(True))
-    return mine.unionByName(rows.join(others, on=on, how="left_anti").withColumn(mark, F.lit(False)))
+    place = (*pipeline.key, *RESULT_BOUNDS)
+    found = candidates.select(*place).join(near, on=holds).groupBy(*place)
+    marks = found.agg(F.max(f"{NEAR}{CORRECTED}").alias(CORRECTED))
+    marks = marks.select(*[F.col(name).alias(f"{NEAR}{name}") for name in place], CORRECTED)
+    told = candidates.join(marks, on=same_place(NEAR, place), how="left")
+    held = {TOUCHED: F.col(CORRECTED).isNotNull(), CORRECTED: F.coalesce(CORRECTED, F.lit(False))}
+    return told.withColumns(held).select(*open_ones.columns, TOUCHED, CORRECTED)
 
 
 def with_cut_anew(

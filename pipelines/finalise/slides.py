@@ -15,16 +15,16 @@ from pipelines.spec import Cumulate, Sliding
 
 DEFINITION = "_definition"
 """The place of a row's definition among those that are put together in one pass, from 1."""
-NO_START_US, NO_END_US = -(1 << 62), 1 << 62
-"""Where windows start that may start anywhere; sums of these and of instants have room."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slides:
-    """The shapes of definitions, and for each where windows start that are asked for, if not anywhere."""
+    """The shapes of definitions, and where windows of each start that are asked for; none of these: anywhere,
+    of all of them.
+    """
 
-    shapes: Sequence[Sliding | Cumulate]
-    starts: Sequence[Interval | None]
+    shapes: tuple[Sliding | Cumulate, ...]
+    starts: tuple[Interval, ...] = ()
 
     @property
     def size_us(self) -> Column:
@@ -42,19 +42,14 @@ class Slides:
         return looked_up([it.offset_us for it in self.shapes])
 
     @property
-    def are_limited(self) -> bool:
-        """Whether not all starts are asked for."""
-        return any(it is not None for it in self.starts)
-
-    @property
     def first_us(self) -> Column:
         """From which instant on starts are asked for."""
-        return looked_up([NO_START_US if it is None else it.start_us for it in self.starts])
+        return looked_up([it.start_us for it in self.starts])
 
     @property
     def end_us(self) -> Column:
         """Before which instant starts are asked for."""
-        return looked_up([NO_END_US if it is None else it.end_us for it in self.starts])
+        return looked_up([it.end_us for it in self.starts])
 
     def have_steps_within(self, frame_us: int) -> bool:
         """Whether no two frames of that length enter or leave at one start."""

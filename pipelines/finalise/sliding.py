@@ -54,7 +54,8 @@ def sliding_states(
         frames = frames.where((frame_us >= F.lit(starts.start_us)) & (frame_us < F.lit(last_us)))
     if plan.recombines:
         return recombined(frames, parts, key=key, sliding=shape, starts=starts)
-    return slid_together(frames, parts, key=key, plan=plan, slides=Slides([shape], [starts]))
+    slides = Slides(shapes=(shape,), starts=() if starts is None else (starts,))
+    return slid_together(frames, parts, key=key, plan=plan, slides=slides)
 
 
 def slid_together(

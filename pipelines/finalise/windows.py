@@ -22,8 +22,9 @@ from pipelines.finalise.cumulated import END, cumulated_states
 from pipelines.finalise.parts import START, StatePart
 from pipelines.finalise.planner import Plan, plan_of
 from pipelines.finalise.results import WINDOW
-from pipelines.finalise.slides import DEFINITION, NO_START_US, Slides, looked_up
+from pipelines.finalise.slides import DEFINITION, Slides, looked_up
 from pipelines.finalise.sliding import slid_together, sliding_states
+from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Cumulate, Pipeline, Sliding
 from pipelines.windows import grid_of, held
 
@@ -50,7 +51,7 @@ def window_states(
     given = _with_marks(frames, touched, pipeline=pipeline)
     plans = {concern.window.name: _plan(given, pipeline, concern=concern) for concern in concerns}
     states, spread = [], []
-    alike: dict[tuple[object, ...], tuple[Plan, list[Concern]]] = {}
+    alike: dict[tuple[object, ...], list[tuple[Concern, Plan]]] = {}
     for concern in concerns:
         plan = plans[concern.window.name]
         if plan is None or plan.recombines:
@@ -58,9 +59,10 @@ def window_states(
         elif isinstance(plan.shape, Cumulate):
             states.append(_cumulated(given, pipeline, concern=concern, plan=plan))
         else:
-            _, together = alike.setdefault((plan.frame_us, *concern.tells_by), (plan, []))
-            together.append(concern)
-    states += [_slid(given, pipeline, concerns=it, plan=plan) for plan, it in alike.values()]
+            # Where two frames may enter at one start they have to be combined first.
+            combines = plan.shape.step_us > plan.frame_us
+            alike.setdefault((plan.frame_us, combines, *concern.tells_by), []).append((concern, plan))
+    states += [_slid(given, pipeline, planned=planned) for planned in alike.values()]
     if spread:
         (first, *others) = spread
         if touched is None and not others and _is_one_frame(first, pipeline):
@@ -119,17 +121,19 @@ def _plan(frames: DataFrame, pipeline: Pipeline, *, concern: Concern) -> Plan | 
     return plan_of(state_parts(frames, pipeline), shape=concern.window.shape, frame_us=frame_us)
 
 
-def _slid(frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern], plan: Plan) -> DataFrame:
+def _slid(frames: DataFrame, pipeline: Pipeline, *, planned: Sequence[tuple[Concern, Plan]]) -> DataFrame:
     """Sliding windows of definitions that say the same of an end: several in one pass."""
-    parts = state_parts(frames, pipeline)
-    if len(concerns) == 1:
-        (concern,) = concerns
+    concerns, parts = [concern for concern, _ in planned], state_parts(frames, pipeline)
+    concern, plan = planned[0]
+    if len(planned) == 1:
         mine = _under(concern, frames, pipeline=pipeline)
         slid = sliding_states(mine, parts, key=pipeline.key, plan=plan, starts=concern.starts)
         ended = slid.withColumn(END, F.col(START) + F.lit(concern.size_us))
         return _concerned(ended, pipeline, concern=concern)
-    shapes = [it.window.shape for it in concerns if isinstance(it.window.shape, Sliding)]
-    slides = Slides(shapes, [it.starts for it in concerns])
+    starts = [it.starts for it in concerns]
+    slides = Slides(
+        shapes=tuple(it.shape for _, it in planned), starts=tuple(it for it in starts if it is not None)
+    )
     places = [F.when(_is_near(it, pipeline), F.lit(place)) for place, it in enumerate(concerns, start=1)]
     given = frames.select(
         *pipeline.key,
@@ -140,7 +144,7 @@ def _slid(frames: DataFrame, pipeline: Pipeline, *, concerns: Sequence[Concern],
     key = (*pipeline.key, DEFINITION)
     slid = slid_together(given.where(F.col(DEFINITION).isNotNull()), parts, key=key, plan=plan, slides=slides)
     ended = slid.withColumn(END, F.col(START) + slides.size_us)
-    return _concerned(ended, pipeline, concern=concerns[0], together=concerns)
+    return _concerned(ended, pipeline, concern=concern, together=concerns)
 
 
 def _is_near(concern: Concern, pipeline: Pipeline) -> Column:
@@ -172,7 +176,7 @@ def _concerned(
     end_us, repeated = F.col(END), shared(pipeline.aggregates)
     told = timing(end_us, concern)
     if together:
-        after_us = [NO_START_US if it.whole_after_us is None else it.whole_after_us for it in together]
+        after_us = [EARLIEST_US if it.whole_after_us is None else it.whole_after_us for it in together]
         told = F.when(end_us > looked_up(after_us), timing(end_us, replace(concern, whole_after_us=None)))
     return states.where(told.isNotNull()).select(
         *pipeline.key,

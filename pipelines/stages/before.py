@@ -62,16 +62,24 @@ def without_cut_off(work: Work, partials: DataFrame, *, table: str, bounds: Sequ
 
 
 def that_changed(work: Work, touched: DataFrame, *, table: str, bounds: Sequence[str]) -> DataFrame:
-    """Of the partial states of a batch that has run before those that are others now: what later batches
-    made of the rest stands, for they were judged since.
+    """Of the partial states of a batch those that are others than before it; all where nobody knows."""
+    others = changed_before(work, touched, table=table, bounds=bounds)
+    return touched if others is None else at_places(touched, others, place=others.columns)
+
+
+def changed_before(work: Work, touched: DataFrame, *, table: str, bounds: Sequence[str]) -> DataFrame | None:
+    """Key and bounds of the partial states of a batch that are others than before it, or have vanished.
+
+    `None` where all count as such: the batch never ran, covers others, or nobody wrote down what stood there.
+    What a source had that is called otherwise now has vanished.
     """
     opening, stood = work.run.opening, stood_before(work, table)
     if opening.before is None or opening.covered or stood is None:
-        return touched
+        return None
     earlier = stood.where(is_batch(work.batch))
     others = changed_places(touched, earlier, pipeline=work.pipeline, bounds=(*bounds, "source"))
     # Whatever source they are of: the rows of one that the spec no longer has are another's now.
-    return at_places(touched, others, place=(*work.pipeline.key, *bounds))
+    return others.select(*work.pipeline.key, *bounds)
 
 
 def keeps_others(work: Work, table: str, *, where: str) -> bool:

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from pipelines.accumulate import FRAME, PROTO
+from pipelines.accumulate import FRAME, PROTO, marked
 from pipelines.combine import TOUCHED
 from pipelines.finalise import (
     CORRECTED,
@@ -27,7 +26,7 @@ from pipelines.finalise import (
 )
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
 from pipelines.spec import Cumulate, Every, Sliding
-from pipelines.stages.before import stood_before, that_changed, version_before, without_cut_off
+from pipelines.stages.before import changed_before, stood_before, version_before, without_cut_off
 from pipelines.stages.combining import in_runs, within
 from pipelines.stages.meeting import due_or_near, overlapping, standing_near, touched_by
 from pipelines.stages.reached import concern_in, reached
@@ -201,10 +200,11 @@ def _marks(
     table = "partial_frames" if bounds == FRAME else "partial_sessions"
     touched = without_cut_off(work, of_batch, table=table, bounds=bounds)
     # Of a definition that is new all is told.
-    if not work.restates or whose == ALL or not any(it.is_early for it in concerns):
+    may_wait = whose != ALL and any(it.window.panes.early is not None for it in concerns)
+    if not work.restates or not may_wait:
         return touched
-    others = that_changed(work, touched, table=table, bounds=bounds)
-    return touched.withColumn(CORRECTED, F.lit(False)).unionByName(others.withColumn(CORRECTED, F.lit(True)))
+    others = changed_before(work, touched, table=table, bounds=bounds)
+    return touched if others is None else marked(touched, others, mark=CORRECTED)
 
 
 def _ask_what_was_touched(work: Work, concerns: Sequence[Concern], *, whose: str) -> bool:

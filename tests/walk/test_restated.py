@@ -157,37 +157,3 @@ def test_a_restatement_of_other_keys_takes_no_session_back_whose_events_another_
     list(run_batch(site, Request(batch=newer)))
     stands = [("ann", 9, 28, 3), ("bob", -5, 5, 8), ("bob", 20, 30, 4)]
     assert standing_windows(tmp_path / "store") == stands
-
-
-WAITING = """
-panes: {early: {rows: 3}}
-windows:
-  whole: {tumbling: 1000 s}
-  slid: {sliding: 1000 s, step: 250 s}
-  so_far: {cumulate: 1000 s, step: 500 s}
-  visit: {session: 400 s}
-  short: {session: 400 s, max: 900 s}
-"""
-
-
-def test_what_waits_for_a_trigger_and_is_not_corrected_goes_on_waiting(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    #   ann and bob wait for a third click, cem has been told of and waits with a fourth
-    of_cem: list[Click] = [("cem", 1, at, 0) for at in (1, 2, 3)]
-    clicks: list[Click] = [("ann", 1, 1, 0), ("ann", 2, 2, 0), ("bob", 4, 1, 0), ("bob", 8, 2, 0), *of_cem]
-    spec = SPEC.partition("windows:")[0] + WAITING
-    site = site_of(spark, tmp_path, [*clicks, ("cem", 1, 4, 100)], spec=spec)
-    for start in (0, 100):
-        list(run_batch(site, Request(batch=Interval(start * SECOND, (start + 100) * SECOND))))
-    told_of = []
-    for changed in ({3: ("bob", 5, 2, 0)}, {3: ("bob", 5, 2, 0), 0: ("ann", 3, 1, 0)}):
-        rows = [changed.get(place, it) for place, it in enumerate(clicks)]
-        write_clicks(tmp_path, [*rows, ("cem", 1, 4, 100)])
-        list(run_batch(site, Request(batch=BATCH)))
-        panes = in_microseconds(tmp_path / "store" / "clicks" / "panes")
-        mine = [it for it in panes if it["revision"] == len(told_of) + 1]
-        assert {(it["kind"], it["timing"], it["restated"]) for it in mine} == {("insert", "EARLY", True)}
-        told_of.append({(it["window"], it["user"], it["total"]) for it in mine})
-    names = ("whole", "slid", "so_far", "visit", "short")
-    assert told_of == [{(name, "bob", 9) for name in names}, {(name, "ann", 5) for name in names}]

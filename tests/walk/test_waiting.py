@@ -1,0 +1,83 @@
+"""What waits for an early trigger, and what a restatement does to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.intervals import Interval
+from pipelines.stages import Request, run_batch
+from tests.walk.published import in_microseconds
+from tests.walk.test_sessions import SECOND, SPEC, Click, site_of, standing_windows, write_clicks
+
+BATCH, NEXT = Interval(0, 100 * SECOND), Interval(100 * SECOND, 200 * SECOND)
+HEAD = SPEC.partition("windows:")[0]
+NAMES = ("whole", "slid", "slower", "so_far", "visit", "threes")
+WAITING = """
+panes: {early: {rows: 3}}
+windows:
+  whole: {tumbling: 1000 s}
+  slid: {sliding: 1000 s, step: 250 s}
+  slower: {sliding: 1000 s, step: 200 s}
+  so_far: {cumulate: 1000 s, step: 500 s}
+  visit: {session: 400 s}
+  threes: {custom: "tests.windows.bursts:AT_MOST_THREE"}
+"""
+Said = tuple[str, str, str, int]
+
+
+def told_by(home: Path, revision: int) -> set[Said]:
+    """Window, user, kind and total of the panes of a revision; all of them are early."""
+    panes = in_microseconds(home / "store" / "clicks" / "panes")
+    mine = [it for it in panes if it["revision"] == revision]
+    assert {(it["timing"], it["restated"]) for it in mine} <= {("EARLY", True)}
+    return {(it["window"], it["user"], it["kind"], it["total"]) for it in mine}
+
+
+def test_what_a_restatement_does_not_change_goes_on_waiting(spark: SparkSession, tmp_path: Path) -> None:
+    #   ann and bob wait for a third click; cem has been told of, and a fourth of his waits
+    of_cem: list[Click] = [("cem", 1, at, 0) for at in (1, 2, 3)]
+    clicks: list[Click] = [("ann", 1, 1, 0), ("ann", 2, 2, 0), ("bob", 4, 1, 0), ("bob", 8, 2, 0), *of_cem]
+    waits: Click = ("cem", 16, 4, 100)
+    site = site_of(spark, tmp_path, [*clicks, waits], spec=HEAD + WAITING)
+    for batch in (BATCH, NEXT):
+        list(run_batch(site, Request(batch=batch)))
+
+    def corrected(place: int, click: Click) -> set[Said]:
+        clicks[place] = click
+        write_clicks(tmp_path, [*clicks, waits])
+        list(run_batch(site, Request(batch=BATCH)))
+        revisions = [it["revision"] for it in in_microseconds(tmp_path / "store" / "clicks" / "runs")]
+        return told_by(tmp_path, max(revisions))
+
+    assert corrected(3, ("bob", 5, 2, 0)) == {(name, "bob", "insert", 9) for name in NAMES}
+    # What waits is told with it. The function cuts off the fourth.
+    others = {
+        (name, "cem", kind, total) for name in NAMES[:-1] for kind, total in (("retract", 3), ("insert", 25))
+    }
+    threes = {("threes", "cem", kind, total) for kind, total in (("retract", 3), ("insert", 9))}
+    assert corrected(4, ("cem", 7, 1, 0)) == others | threes
+
+
+@pytest.mark.slow
+def test_sessions_that_a_restatement_splits_joins_or_empties_wait_no_longer(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #   0 |--- 8 --- 16 ---| 26, of which 8 goes, and comes back; bob has nothing to do with it
+    visits = HEAD + "windows: {visits: {session: 10 s, panes: {early: {rows: 9}}}}\n"
+    clicks: list[Click] = [("ann", 1, 0, 0), ("ann", 2, 8, 0), ("ann", 4, 16, 0), ("bob", 8, 17, 0)]
+    site = site_of(
+        spark, tmp_path, clicks, spec=visits.replace("source:", "time: {max_disorder: 500 s}\nsource:")
+    )
+    found = []
+    for revision, rows in enumerate((clicks, clicks[:1] + clicks[2:], clicks, clicks[3:])):
+        write_clicks(tmp_path, rows)
+        list(run_batch(site, Request(batch=BATCH)))
+        found.append({(kind, total) for _, user, kind, total in told_by(tmp_path, revision) if user == "ann"})
+        assert not any(user == "bob" for _, user, *_ in told_by(tmp_path, revision))
+    taken_back = {("retract", 1), ("retract", 4)}
+    joined = {*taken_back, ("insert", 7)}
+    assert found == [set(), {("insert", 1), ("insert", 4)}, joined, {("retract", 7)}]
+    assert standing_windows(tmp_path / "store") == []
