@@ -59,7 +59,7 @@ def window_states(
         elif isinstance(plan.shape, Cumulate):
             states.append(_cumulated(given, pipeline, concern=concern, plan=plan))
         else:
-            # Where two frames may enter at one start they have to be combined first.
+            # Where two frames may enter at one start they are combined first, which others need not pay for.
             combines = plan.shape.step_us > plan.frame_us
             alike.setdefault((plan.frame_us, combines, *concern.tells_by), []).append((concern, plan))
     states += [_slid(given, pipeline, planned=planned) for planned in alike.values()]

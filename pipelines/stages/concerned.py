@@ -200,7 +200,7 @@ def _marks(
     table = "partial_frames" if bounds == FRAME else "partial_sessions"
     touched = without_cut_off(work, of_batch, table=table, bounds=bounds)
     # Of a definition that is new all is told.
-    may_wait = whose != ALL and any(it.window.panes.early is not None for it in concerns)
+    may_wait = whose != ALL and any(it.is_early for it in concerns)
     if not work.restates or not may_wait:
         return touched
     others = changed_before(work, touched, table=table, bounds=bounds)

@@ -50,7 +50,7 @@ windows:
   kept: {sliding: 40 minutes, step: 6 minutes, allowed_lateness: 2 hours, panes: {late: {every: 1 day}}}
   soon: {sliding: 30 minutes, step: 2 minutes, panes: {early: each batch}}
   eager: {sliding: 45 minutes, step: 9 minutes, panes: {early: each batch}}
-  came: {sliding: 15 minutes, step: 3 minutes, time: arrival}
+  came: {sliding: 5 minutes, step: 1 minute, time: arrival}
   so_far: {cumulate: 1 hour, step: 5 minutes}
 """
 
