@@ -63,6 +63,7 @@ AT_MOST_THREE = at_most(3, 10 * SECOND)
 PAIRS = at_most(2, 8 * SECOND)
 AT_MOST_TWO = at_most(2, 10 * MINUTE)
 APART = apart(10 * MINUTE)
+MANY = at_most(1_000, MINUTE)
 LOSING = type("Losing", (), {"assign": lambda self, event: [], "merge": lambda self, held: []})()
 
 
