@@ -74,6 +74,11 @@ def looked_up(values: Sequence[int] | Sequence[str]) -> Column:
     return F.element_at(F.array(*literals), F.col(DEFINITION))
 
 
+def is_reached(frame_us: Column, starts: Interval, *, size_us: int) -> Column:
+    """Whether a frame may lie in a window of a size that starts in an interval."""
+    return (frame_us >= F.lit(starts.start_us)) & (frame_us < F.lit(starts.end_us - 1 + size_us))
+
+
 def floored(instant_us: Column, length_us: Column, *, offset_us: Column) -> Column:
     """The last instant `≡ offset (mod length)` at or before a column of instants."""
     return instant_us - F.pmod(instant_us - offset_us, length_us)

@@ -28,7 +28,7 @@ from pipelines.finalise.parts import Running, StatePart
 from pipelines.finalise.planner import Choice, Plan
 from pipelines.finalise.prefix_suffix import PrefixSuffix
 from pipelines.finalise.recombine import recombined
-from pipelines.finalise.slides import Slides
+from pipelines.finalise.slides import Slides, is_reached
 from pipelines.intervals import Interval
 from pipelines.spec import Sliding
 
@@ -49,9 +49,7 @@ def sliding_states(
     if not isinstance(shape, Sliding):
         raise TypeError(f"{shape} does not slide")
     if starts is not None:
-        frame_us = F.col("_frame_us")
-        last_us = starts.end_us - 1 + shape.size_us
-        frames = frames.where((frame_us >= F.lit(starts.start_us)) & (frame_us < F.lit(last_us)))
+        frames = frames.where(is_reached(F.col("_frame_us"), starts, size_us=shape.size_us))
     if plan.recombines:
         return recombined(frames, parts, key=key, sliding=shape, starts=starts)
     slides = Slides(shapes=(shape,), starts=() if starts is None else (starts,))

@@ -1,7 +1,8 @@
 """Frames → window states: those of the windows that a batch is about.
 
-Sliding and cumulating windows are put together by their plan. Of the others, and where a frame is in few
-windows, each frame is given to its windows, all definitions in one pass.
+Sliding and cumulating windows are put together by their plan, sliding definitions that say the same of an
+end in one pass. Of the others, and where a frame is in few windows, each frame is given to its windows, all
+definitions in one pass.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pipelines.finalise.cumulated import END, cumulated_states
 from pipelines.finalise.parts import START, StatePart
 from pipelines.finalise.planner import Plan, plan_of
 from pipelines.finalise.results import WINDOW
-from pipelines.finalise.slides import DEFINITION, Slides, looked_up
+from pipelines.finalise.slides import DEFINITION, Slides, is_reached, looked_up
 from pipelines.finalise.sliding import slid_together, sliding_states
 from pipelines.intervals import EARLIEST_US
 from pipelines.spec import Cumulate, Pipeline, Sliding
@@ -152,9 +153,7 @@ def _is_near(concern: Concern, pipeline: Pipeline) -> Column:
     is_under, starts = _is_under(concern, pipeline), concern.starts
     if starts is None:
         return is_under
-    frame_us = F.unix_micros("frame_start")
-    begins_before = frame_us < F.lit(starts.end_us - 1 + concern.size_us)
-    return is_under & (frame_us >= F.lit(starts.start_us)) & begins_before
+    return is_under & is_reached(F.unix_micros("frame_start"), starts, size_us=concern.size_us)
 
 
 def _cumulated(frames: DataFrame, pipeline: Pipeline, *, concern: Concern, plan: Plan) -> DataFrame:

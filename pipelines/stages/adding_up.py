@@ -13,10 +13,10 @@ from typing import NamedTuple
 from pipelines.checks import CheckRow
 from pipelines.errors import RunAgain
 from pipelines.stages.site import Work
-from pipelines.stages.told import is_this
+from pipelines.stages.told import is_this, of_run
 from pipelines.store import small
 from pipelines.store.reader import ask, in_microseconds
-from pipelines.store.sql import NONE, not_after, not_before, on_days_of, text
+from pipelines.store.sql import NONE, not_after, not_before, text
 
 LAW = "panes_add_up_to_windows"
 BOUNDS = ("window", "window_start", "window_end")
@@ -136,11 +136,6 @@ def _where_they_stand(work: Work, last: str) -> tuple[int, str, str]:
     mine = is_this(work.run)
     stands = f"({near} OR ({mine}))" if said["retracted"] else mine
     return int(said["told"]), near, stands
-
-
-def of_run(work: Work) -> str:
-    """The predicate that panes, or checks, were written by the run."""
-    return f"{on_days_of(work.batch)} AND {is_this(work.run)}"
 
 
 def _looked_at(work: Work) -> list[str]:

@@ -31,6 +31,7 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
         return _take_as_they_are(work, partials, whose=whose)
     sessions, of_batch = work.tables.read("sessions"), partials.where(whose)
     of_run = without_cut_off(work, of_batch, table="partial_sessions", bounds=PROTO)
+    # What later batches made of the sessions around the rest stands, for they were judged since.
     changed = that_changed(work, of_run, table="partial_sessions", bounds=PROTO)
     touched = touched_of(work, changed, sessions=sessions)
 

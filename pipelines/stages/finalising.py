@@ -41,11 +41,11 @@ from pipelines.stages.meeting import told_of
 from pipelines.stages.news import all_news, news_of, with_came
 from pipelines.stages.retained import of_no_session_that_has_gone
 from pipelines.stages.site import Work
-from pipelines.stages.told import is_this, last_of, told_before
+from pipelines.stages.told import last_of, of_run, told_before
 from pipelines.store import small
 from pipelines.store.asked import are_any, counts_in
 from pipelines.store.ledger import still_mine
-from pipelines.store.sql import NONE, on_days_of, text
+from pipelines.store.sql import NONE, text
 from pipelines.store.writes import append, replace
 from pipelines.windows import keeps_apart
 
@@ -163,19 +163,15 @@ def _write_none(work: Work) -> Counts:
     pass_stage(work, "panes", candidates=none, may_be_none=work.has_run_alike)
     # Lest an attempt that was taken over writes some once they have been looked for.
     small.say_written(work.tables, "panes", fence=work.run.fence("panes").of_older())
-    if are_any(work.tables, "panes", where=_of_this(work)):
+    if are_any(work.tables, "panes", where=of_run(work)):
         return _write(work, none)
     small.say_written(work.tables, "panes", fence=work.run.fence("panes"))
     still_mine(work.tables, work.run)
     return {}
 
 
-def _of_this(work: Work) -> str:
-    return f"{on_days_of(work.batch)} AND {is_this(work.run)}"
-
-
 def _write(work: Work, rows: DataFrame) -> Counts:
-    where = _of_this(work)
+    where = of_run(work)
     if work.run.is_first:
         append(work.tables, "panes", rows=rows, fence=work.run.fence("panes"))
     else:

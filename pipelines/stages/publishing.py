@@ -16,13 +16,14 @@ from pyspark.sql import functions as F
 from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US, from_us
 from pipelines.spec import Pipeline
-from pipelines.stages.adding_up import Firsts, first_panes, hold_to_panes, of_run
+from pipelines.stages.adding_up import Firsts, first_panes, hold_to_panes
 from pipelines.stages.before import keeps_others, put_back
 from pipelines.stages.combining import FATES, accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.lines import many
 from pipelines.stages.site import Work
+from pipelines.stages.told import of_run
 from pipelines.stages.watermarks import watermark_of
 from pipelines.store import small
 from pipelines.store.asked import as_instant, day_of

@@ -1,4 +1,4 @@
-"""What other runs have published, which a batch holds its windows against."""
+"""What this run and others have published: a batch holds its windows against what others have."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipelines.finalise import last_published
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any
 from pipelines.store.ledger import Run
-from pipelines.store.sql import NONE, is_batch
+from pipelines.store.sql import NONE, is_batch, on_days_of
 
 
 def told_before(work: Work, reach: Sequence[str]) -> str:
@@ -31,3 +31,8 @@ def last_of(work: Work, told: str) -> DataFrame:
 def is_this(run: Run) -> str:
     """The predicate that a row was written by this run."""
     return f"{is_batch(run.batch)} AND revision = {run.revision}"
+
+
+def of_run(work: Work) -> str:
+    """The predicate that panes, or checks, were written by the run."""
+    return f"{on_days_of(work.batch)} AND {is_this(work.run)}"
