@@ -201,13 +201,14 @@ class Retold(History):
 
     name = "sessions"
     pipeline = SESSIONS
+    shapes: ClassVar[Mapping[str, Shaped]] = TOLD
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.told = Told(pipeline=SESSIONS, shapes=TOLD, keys="abc")
+        self.told = Told(pipeline=self.pipeline, shapes=self.shapes, keys="abc")
 
     def text(self) -> str:
-        return super().text() + "".join(written(name, *it) for name, it in TOLD.items())
+        return super().text() + "".join(written(name, *it) for name, it in self.shapes.items())
 
     def next_asked(self) -> Asked:
         if self.done and self.chosen.random() < 0.15:

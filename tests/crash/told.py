@@ -4,9 +4,10 @@ batch after batch, and held against tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from pipelines.intervals import EARLIEST_US, LATEST_US
 from tests.oracle import Batch, Event, Pipeline
 from tests.oracle import publishing as plain
 from tests.oracle.duplicates import Known, counted, repeated
@@ -20,7 +21,7 @@ from tests.walk.stand import Stored, comparable, differences, quarantined
 class Told:
     """The publishers of all definitions and keys, and the rows that came of the batches so far."""
 
-    def __init__(self, *, pipeline: Pipeline, shapes: dict[str, Shaped], keys: Iterable[str]) -> None:
+    def __init__(self, *, pipeline: Pipeline, shapes: Mapping[str, Shaped], keys: Iterable[str]) -> None:
         self.pipeline = pipeline
         self.publishers = [
             plain.Publisher(replace(definition, name=name), key)
@@ -121,8 +122,8 @@ class Told:
         rows = []
         for one in self.publishers:
             for (window, key, start, end), (total, count) in one.standing().items():
-                bounds = {"window": window, "key": key, "window_start": start, "window_end": end}
-                rows.append({**bounds, "total": total, "event_count": count})
+                said = {"window": window, "key": key, "total": total, "event_count": count}
+                rows.append({**said, **_bounds(start, end)})
         return rows
 
     def compare(self, stored: Stored) -> None:
@@ -153,5 +154,12 @@ def _lost(loss: plain.Loss, watermark: int | None) -> Row:
 
 def _pane(row: plain.Row) -> Row:
     told = row._asdict()
-    bounds = {"window_start": told.pop("start"), "window_end": told.pop("end")}
+    bounds = _bounds(told.pop("start"), told.pop("end"))
     return {**told, **bounds, "restated": False}
+
+
+def _bounds(start: int, end: int) -> Row:
+    """All time has none."""
+    is_all = (start, end) == (EARLIEST_US, LATEST_US)
+    named = {"window_start": start, "window_end": end}
+    return dict.fromkeys(named) if is_all else named
