@@ -96,7 +96,7 @@ def assigned(attribute: str, event: Column, *, by_arrival: bool = False) -> Colu
     function = window_function(attribute)
     _carried(attribute)
 
-    @F.udf(returnType=BOUNDS_TYPE)
+    @F.udf(returnType=BOUNDS_TYPE, useArrow=False)
     def assign(row: Row | None) -> list[tuple[int, int]]:
         if row is None:
             return []
@@ -116,7 +116,7 @@ def grouped(attribute: str, intervals: Column) -> Column:
         raise TypeError(f"`{attribute}` has no function `merge`")
     _carried(attribute)
 
-    @F.udf(returnType=GROUPED_TYPE)
+    @F.udf(returnType=GROUPED_TYPE, useArrow=False)
     def group(rows: list[Row]) -> list[tuple[int, int, int, int]]:
         intervals = sorted(Proto(*row) for row in rows)
         return groups_of(function, intervals)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from pipelines.errors import CorrectTheSpec
 from pipelines.intervals import Interval, to_us
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
 from pipelines.windows import Proto, window_function
-from pipelines.windows.custom import groups_of
+from pipelines.windows.custom import assigned, grouped, groups_of
 from tests.windows.bursts import AT_MOST_THREE, LOSING
 
 SPEC = """
@@ -158,6 +160,14 @@ def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_p
 def test_what_is_no_window_function_is_refused(attribute: str, told: str) -> None:
     with pytest.raises(CorrectTheSpec, match=told):
         window_function(attribute)
+
+
+@pytest.mark.usefixtures("spark")
+def test_who_runs_a_function_is_not_warned_of_how_it_is_called() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assigned("tests.windows.bursts:AT_MOST_THREE", F.struct("number"))
+        grouped("tests.windows.bursts:AT_MOST_THREE", F.col("intervals"))
 
 
 def test_groups_span_from_their_first_start_to_their_last_end() -> None:
