@@ -17,7 +17,7 @@ from pipelines.store.reader import read_ledger
 from tests.crash.killing import Moment, Victim, run_and_kill
 from tests.crash.kills import Kills, command, of_batch
 from tests.crash.watching import What
-from tests.crash.world import ALONE, BOTH, CHANGED, COARSER, FIRST, SECOND_BATCH, SPEC, World
+from tests.crash.world import ALONE, BOTH, CHANGED, COARSER, FIRST, OTHERS, SECOND_BATCH, SPEC, World
 
 pytestmark = pytest.mark.slow
 
@@ -66,6 +66,8 @@ HEALED = Asked(batch=SECOND_BATCH, ran=(FIRST, SECOND_BATCH), flags=("--ignore-l
 WIDENED = Asked(batch=SECOND_BATCH, change=World.add_window)
 COARSER_BEGIN = Asked(batch=FIRST, ran=(), spec=COARSER)
 COARSER_GO_ON = Asked(batch=SECOND_BATCH, spec=COARSER)
+OTHERS_NEW = Asked(batch=SECOND_BATCH, spec=OTHERS)
+OTHERS_RESTATED = Asked(batch=FIRST, ran=(FIRST, SECOND_BATCH), change=with_changed_rows, spec=OTHERS)
 # It writes most: each table is emptied, and each lane in it fenced.
 REBUILT = Asked(batch=BOTH, ran=(FIRST, SECOND_BATCH), change=with_changed_rows, flags=("--rebuild", "--yes"))
 
@@ -83,6 +85,8 @@ REBUILT = Asked(batch=BOTH, ran=(FIRST, SECOND_BATCH), change=with_changed_rows,
         pytest.param(WIDENED, "commit", 2, id="with a new window"),
         pytest.param(COARSER_BEGIN, "commit", 2, id="coarser frames begin"),
         pytest.param(COARSER_GO_ON, "commit", 2, id="coarser frames go on"),
+        pytest.param(OTHERS_NEW, "commit", 2, id="other windows, a new batch"),
+        pytest.param(OTHERS_RESTATED, "commit", 2, id="other windows, a restatement"),
         pytest.param(REBUILT, "commit", 3, id="rebuilt"),
     ],
 )

@@ -50,12 +50,34 @@ COARSER = ALONE.replace("  visits: {session: 15 s}\n", "").replace(
     "whole: {tumbling: 30 s}", "far: {sliding: 600 s, step: 1 s, panes: {early: each batch}}"
 )
 """Windows of 600 frames: there are coarser ones beside these."""
+OTHERS = """
+name: world
+source:
+  format: parquet
+  path: data/north
+  event_time: event_time
+  arrival_time: arrival_time
+  event_id: {of: [ticket]}
+key: [user]
+aggregates: {total: {sum: number}}
+time: {max_disorder: 10 s, allowed_lateness: 60 s}
+expectations: expectations/world.yml
+windows:
+  grown: {cumulate: 60 s, step: 20 s, panes: {early: each batch, mode: retracting}}
+  bounded: {session: 15 s, max: 40 s, panes: {early: {rows: 2}, mode: discarding}}
+  shifted: {tumbling: 30 s, unaligned: number % 7, panes: {late: {rows: 2}, mode: retracting}}
+  own: {tumbling: number}
+  ever: {global: true, panes: {early: {every: 100 s}, mode: discarding}}
+  threes: {custom: "tests.windows.bursts:AT_MOST_THREE", panes: {early: each batch}}
+  came: {tumbling: 40 s, time: arrival, panes: {early: each batch, mode: retracting}}
+"""
+"""The kinds of windows that the others have not, and the other triggers and modes."""
 EXPECTATIONS = """
 events:
   - expect_column_values_to_be_between: {column: number, min_value: 0}
     on_failure: quarantine
 panes:
-  - expect_column_max_to_be_between: {column: most, max_value: 1000}
+  - expect_column_max_to_be_between: {column: total, max_value: 1000}
     on_failure: warn
 """
 ROWS = pa.schema(
