@@ -12,17 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
-from tests.benchmarks.conftest import EVENTS, KEYS
+from tests.benchmarks.conftest import EVENTS
 
 Measured = list[tuple[str, str, str]]
 AN_HOUR = 100_000
-"""Events; each key has ten of them."""
+"""Events."""
 HOUR_US = 3_600_000_000
 END_US = 438_000 * HOUR_US
 SPEC = """
@@ -52,12 +53,14 @@ BOUNDED = WITH_IDS.replace("event_time]}", "event_time], within: 6 hours}")
 
 
 class Hours:
-    """A pipeline whose batches are hours, in a folder."""
+    """A pipeline whose batches are hours, in a folder; each of its frames has `of_a_frame` events."""
 
-    def __init__(self, spark: SparkSession, folder: Path, *, history: int, spec: str = SPEC) -> None:
+    def __init__(
+        self, spark: SparkSession, folder: Path, *, history: int, spec: str = SPEC, of_a_frame: int = 10
+    ) -> None:
         (folder / "dags").mkdir(parents=True)
         (folder / "dags" / "hours.yml").write_text(spec)
-        self.spark, self.folder = spark, folder
+        self.spark, self.folder, self.keys = spark, folder, AN_HOUR // of_a_frame
         self.site = Site(spark, str(folder / "store"), load(folder / "dags" / "hours.yml", home=folder))
         hours = history // AN_HOUR
         self.run(Interval(END_US - hours * HOUR_US, END_US))
@@ -94,7 +97,7 @@ class Hours:
         at = F.timestamp_micros(F.lit(batch.start_us) + F.col("id") * F.lit(HOUR_US // AN_HOUR))
         folder = self.folder / "data" / time.strftime("%Y%m%d%H", time.gmtime(batch.start_us // 1_000_000))
         self.spark.range(count).select(
-            F.pmod("id", F.lit(KEYS)).alias("user"),
+            F.pmod("id", F.lit(self.keys)).alias("user"),
             F.pmod(F.xxhash64("id"), F.lit(1000)).alias("number"),
             at.alias("event_time"),
             at.alias("arrival_time"),
@@ -105,16 +108,18 @@ def actions(commit: Path) -> Iterator[dict]:
     return map(json.loads, commit.read_text().splitlines())
 
 
+@pytest.mark.parametrize("of_a_frame", [10, 1])
 def test_an_hour_costs_the_same_whatever_is_behind_it(
-    spark: SparkSession, tmp_path: Path, measured: Measured
+    spark: SparkSession, tmp_path: Path, measured: Measured, of_a_frame: int
 ) -> None:
-    little = Hours(spark, tmp_path / "little", history=EVENTS // 10)
-    much = Hours(spark, tmp_path / "much", history=EVENTS)
+    little = Hours(spark, tmp_path / "little", history=EVENTS // 10, of_a_frame=of_a_frame)
+    much = Hours(spark, tmp_path / "much", history=EVENTS, of_a_frame=of_a_frame)
     hours = [Interval(END_US + it * HOUR_US, END_US + (it + 1) * HOUR_US) for it in range(4)]
     pairs = [(little.run(hour), much.run(hour)) for hour in hours]
     # The first of each warms up.
     few, many = (min(costs, key=lambda it: it.seconds) for costs in zip(*pairs[1:], strict=True))
-    what = f"a batch of {AN_HOUR:,} events with {EVENTS:,} behind it against {EVENTS // 10:,}"
+    behind = f"{EVENTS // of_a_frame:,} frames behind it against {EVENTS // 10 // of_a_frame:,}"
+    what = f"a batch of {AN_HOUR:,} events with {behind}"
     told = f"{many.seconds / few.seconds:.2f} × ({many.seconds:.1f} s against {few.seconds:.1f} s)"
     measured.append((what, told, "1.3 × or less"))
     assert many.files == few.files
