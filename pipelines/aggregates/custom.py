@@ -24,7 +24,8 @@ def custom(aggregate: Aggregate) -> Operation:
     try:
         found = _attribute(attribute)
         made = found(aggregate) if callable(found) else found
-    except Exception as error:
+    # A script that leaves at its end may not leave for Sash.
+    except (Exception, SystemExit) as error:
         raise _refused(aggregate, f"{type(error).__name__}: {error}") from error
     if not isinstance(made, Operation):
         how = "gives" if callable(found) else "is"

@@ -19,8 +19,8 @@ IN_SET = "expect_column_values_to_be_in_set"
 
 
 def argument_problems(expectation: Expectation) -> Iterator[str]:
-    """What is wrong with the arguments of a row rule; of others only with what is kept beside them, and what
-    their SQL may not do.
+    """What is wrong with the arguments of a row rule; of others only with what is kept beside them, with
+    their SQL, and with bounds that nothing lies between.
     """
     yield from _refused_conditions(expectation)
     for name, (allowed, fits) in OF_REMARKS.items():
@@ -29,6 +29,7 @@ def argument_problems(expectation: Expectation) -> Iterator[str]:
             yield f"`{name}` is {show(remark)}; allowed is {allowed}"
     shape = ROW_RULES.get(expectation.name)
     if shape is None:
+        yield from _crossed_bounds(expectation)
         return
     known = (*shape.required, *shape.optional, *SCOPE, *REMARKS)
     for name in shape.required:
@@ -50,15 +51,20 @@ def _contradictions(expectation: Expectation, shape: Shape) -> Iterator[str]:
     low, high = expectation.argument("min_value"), expectation.argument("max_value")
     if "min_value" in shape.optional and low is None and high is None:
         yield "neither `min_value` nor `max_value` is given; one of them is needed"
-    least, most = (it if _is_number(it) else _instant_us(it) for it in (low, high))
-    if _is_number(low) == _is_number(high) and least is not None and most is not None and least > most:
-        yield f"`min_value` {low} is above `max_value` {high}; no value lies between"
+    yield from _crossed_bounds(expectation)
     allowed = expectation.argument("value_set")
     if expectation.name == IN_SET and isinstance(allowed, tuple) and None in allowed:
         yield "`value_set` has a null, beside which no value is unexpected: leave it out, nulls do not count"
     condition, parser = expectation.argument("row_condition"), expectation.argument("condition_parser")
     if isinstance(condition, str) and parser is None:
         yield "`row_condition` needs a `condition_parser`; for Spark SQL that is `spark`"
+
+
+def _crossed_bounds(expectation: Expectation) -> Iterator[str]:
+    low, high = expectation.argument("min_value"), expectation.argument("max_value")
+    least, most = (it if _is_number(it) else _instant_us(it) for it in (low, high))
+    if _is_number(low) == _is_number(high) and least is not None and most is not None and least > most:
+        yield f"`min_value` {low} is above `max_value` {high}; no value lies between"
 
 
 def _refused_conditions(expectation: Expectation) -> Iterator[str]:

@@ -9,16 +9,22 @@ from pipelines.aggregates.options import expression
 from pipelines.checks import STAGES, load_suite
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.explain_windows import frames, time_rules, windows
+from pipelines.cli.laws import unloadable
 from pipelines.cli.place import folder_of, pipeline_of
 from pipelines.cli.steps import steps_of
 from pipelines.cli.written import indented, table
+from pipelines.errors import CorrectTheSpec
 from pipelines.spec import Aggregate, Pipeline, hide, secrets_of, show_duration
 from pipelines.spec.model import Scalar
+from pipelines.spec.places import with_lines
 
 
 def explain(arguments: Arguments) -> None:
-    """Print the page, a section after the other."""
+    """Print the page, a section after the other. Raises `CorrectTheSpec` without a custom function."""
     pipeline = pipeline_of(arguments)
+    problems = unloadable(pipeline)
+    if problems:
+        raise CorrectTheSpec(pipeline.path.name, with_lines(problems, pipeline))
     print(pipeline.name + (f": {pipeline.description}" if pipeline.description else ""))
     print(f"tables in {folder_of(arguments, pipeline)}")
     for title, page in _sections(pipeline):

@@ -50,7 +50,6 @@ from pipelines.windows import window_function
 TIMES = (TimestampType, TimestampNTZType)
 LENGTHS = (NumericType, DayTimeIntervalType)
 PLACED = ("_grid", "_frame_us", "_frame_end_us", "_instant_us", "_is_tallied", "_first_us", "_last_us")
-EVENT_ID_COLUMNS = ("arrival_time", "source", "batch_start", "batch_end", "day")
 OWN = frozenset({*DEFAULT_EVENT_COLUMNS, UNREADABLE, *IDS, FATE, RULES, "_raw_event_us", "_losses", *PLACED})
 """Columns that Sash adds to events on their way."""
 
@@ -185,11 +184,6 @@ def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline)
         for name in source.event_id.of:
             if name not in kept:
                 yield f"source `{source.name}`: event_id `{name}` is no column of it; {_columns(kept)}"
-            elif name.lower() in EVENT_ID_COLUMNS:
-                yield (
-                    f"source `{source.name}`: event_id `{name}` is named like a column of event_ids; "
-                    "give it another name in `select`"
-                )
     for name in pipeline.key:
         if name not in kept:
             yield f"source `{source.name}`: key `{name}` is no column of it; {_columns(kept)}"

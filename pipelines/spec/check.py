@@ -10,7 +10,13 @@ from pipelines.intervals import common_length
 from pipelines.spec.durations import show_duration
 from pipelines.spec.fields import Fields
 from pipelines.spec.model import Cumulate, Global, Pipeline, Sliding
-from pipelines.spec.reserved import GRIDS, ILLEGAL, LATE_EVENT_COLUMNS, RESULT_COLUMNS
+from pipelines.spec.reserved import (
+    EVENT_ID_COLUMNS,
+    GRIDS,
+    ILLEGAL,
+    LATE_EVENT_COLUMNS,
+    RESULT_COLUMNS,
+)
 from pipelines.spec.yaml import Located
 
 Problem = tuple[int, str]
@@ -44,7 +50,7 @@ def name_problems(document: Fields) -> Iterator[Problem]:
     """What is wrong with names, each with its line. They are looked at as they stand in the document, so that
     none is passed over for something else that is wrong with it.
     """
-    keys, aggregates = _keys(document), _entries(document.items.get("aggregates"))
+    keys, aggregates = _listed(document.items.get("key")), _entries(document.items.get("aggregates"))
     yield from _column_names(keys, "key")
     yield from _column_names(aggregates, "aggregates")
     yield from _twice(keys, aggregates)
@@ -53,12 +59,12 @@ def name_problems(document: Fields) -> Iterator[Problem]:
     windows = _entries(document.items.get("windows"))
     yield from _plain_names(windows, "windows")
     yield from _names_of_grids(windows)
-    for section, selected in _selects(document):
-        yield from _selected_names(selected, section)
+    for where, source in _sources(document):
+        yield from _selected_names(_entries(source.get("select")), f"{where}.select")
+        yield from _id_names(source.get("event_id"), where)
 
 
-def _keys(document: Fields) -> list[Named]:
-    located = document.items.get("key")
+def _listed(located: Located | None) -> list[Named]:
     items = located.value if located is not None and isinstance(located.value, tuple) else ()
     return [(item.value, item.line) for item in items if isinstance(item.value, str)]
 
@@ -68,20 +74,22 @@ def _entries(located: Located | None) -> list[Named]:
     return [(name, entry.line) for name, entry in found.items()]
 
 
-def _selects(document: Fields) -> Iterator[tuple[str, list[Named]]]:
-    """What sources select, each by the name of its section: what they share stands there once."""
+def _sources(document: Fields) -> Iterator[tuple[str, Mapping[str, Located]]]:
+    """The sources, each by the name of its section: what they share stands there once."""
     several = document.items.get("sources")
     sections = {"source": document.items.get("source")}
     if several is not None and isinstance(several.value, Mapping):
         sections |= {f"sources.{name}": source for name, source in several.value.items()}
     for where, source in sections.items():
         if source is not None and isinstance(source.value, Mapping):
-            yield f"{where}.select", _entries(source.value.get("select"))
+            yield where, source.value
 
 
 def _column_names(named: list[Named], section: str) -> Iterator[Problem]:
+    # A key is a column that is read, too.
+    own = RESULT_COLUMNS | LATE_EVENT_COLUMNS if section == "key" else RESULT_COLUMNS
     for name, line in named:
-        if name.lower() in RESULT_COLUMNS:
+        if name.lower() in own:
             yield line, f"{section}: `{name}` is the name of one of Sash's own columns; choose another"
         elif _is_illegal(name):
             yield (
@@ -159,6 +167,15 @@ def _selected_names(selected: list[Named], section: str) -> Iterator[Problem]:
                 line,
                 f"{section}: `{name}` cannot be a column of a table; {ALLOWED}",
             )
+
+
+def _id_names(event_id: Located | None, where: str) -> Iterator[Problem]:
+    """Ids are remembered beside columns of Sash's own."""
+    entries = event_id.value if event_id is not None and isinstance(event_id.value, Mapping) else {}
+    for name, line in _listed(entries.get("of")):
+        if name.lower() in EVENT_ID_COLUMNS:
+            told = f"`{name}` is named like a column of event_ids; give it another name in `select`"
+            yield line, f"{where}.event_id: {told}"
 
 
 def warnings(pipeline: Pipeline) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ Months and years have no fixed length and are refused, but for what is merely ke
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -26,22 +27,20 @@ SHORT = {"us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute
 ALSO = {"sec": "second", "m": "minute", "mins": "minute", "hr": "hour", "w": "week"}
 NO_LENGTH = ("month", "year", "quarter")
 AT_MOST_US = {"month": 31 * UNITS_US["day"], "year": 366 * UNITS_US["day"]}
-AT_MOST = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(month|year)s?", re.IGNORECASE)
 FINER = re.compile(r"[.,]\d{6}0*[1-9]")
 """More of a second than Python reads: it leaves out what is below a microsecond."""
-ISO_AT_MOST = re.compile(r"P(?:([0-9]+(?:\.[0-9]+)?)Y)?(?:([0-9]+(?:\.[0-9]+)?)M)?", re.IGNORECASE)
 OF_MONTHS = re.compile(r"P(?:[0-9.]+[DW])*[0-9.]+[YM](?:[0-9.]+[A-Z]|T)*", re.IGNORECASE)
 """An ISO 8601 duration that has months or years in it."""
 
 ONE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]+)")
 BETWEEN = re.compile(r"\s*(?:,\s*)?(?:and\s+)?")
-ISO = re.compile(
-    r"P(?=.*[0-9])(?:{0}W)?(?:{0}D)?(?:T(?:{0}H)?(?:{0}M)?(?:{0}S)?)?".replace(
-        "{0}", r"([0-9]+(?:\.[0-9]+)?)"
-    ),
-    re.IGNORECASE,
-)
+NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+OF_WEEKS = f"(?:{NUMBER}W)?(?:{NUMBER}D)?(?:T(?:{NUMBER}H)?(?:{NUMBER}M)?(?:{NUMBER}S)?)?"
+ISO = re.compile(f"P(?=.*[0-9]){OF_WEEKS}", re.IGNORECASE)
+ISO_UNITS = ("week", "day", "hour", "minute", "second")
+ISO_AT_MOST = re.compile(f"P(?=.*[0-9])(?:{NUMBER}Y)?(?:{NUMBER}M)?{OF_WEEKS}", re.IGNORECASE)
 ALLOWED = "allowed is like `30 minutes`, `1 hour 30 min`, `7 d` or ISO 8601 `PT1H30M`"
+ALLOWED_AT_MOST = "allowed is like `30 days`, `6 months`, `2 years` or ISO 8601 `P2Y`"
 
 
 def parse_duration(text: object, *, calendar: bool = False) -> int:
@@ -51,37 +50,25 @@ def parse_duration(text: object, *, calendar: bool = False) -> int:
     """
     if text == 0 and not isinstance(text, bool):
         return 0
+    allowed = ALLOWED_AT_MOST if calendar else ALLOWED
     if not isinstance(text, str):
-        raise ValueError(f"found {text!r}; {ALLOWED}")
+        raise ValueError(f"found {text!r}; {allowed}")
     written = text.strip()
     if written == "0":
         return 0
-    if calendar:
-        spelled = ISO_AT_MOST.match(written)
-        years, months = spelled.groups() if spelled else (None, None)
-        if spelled and (years or months):
-            rest = f"P{written[spelled.end() :]}"
-            parts = [(years or "0", AT_MOST_US["year"]), (months or "0", AT_MOST_US["month"])]
-            return _whole(written, parts) + (0 if rest == "P" else parse_duration(rest))
-        kept = AT_MOST.findall(written)
-        rest = AT_MOST.sub("", written).replace(",", "").replace("and", "").strip()
-        if kept:
-            parts = [(number, AT_MOST_US[unit.lower()]) for number, unit in kept]
-            return _whole(written, parts) + (parse_duration(rest) if rest else 0)
-    if OF_MONTHS.fullmatch(written):
+    units_us = UNITS_US | AT_MOST_US if calendar else UNITS_US
+    if not calendar and OF_MONTHS.fullmatch(written):
         raise ValueError(f"found `{text}`: months and years have no fixed length; {ALLOWED}")
-    iso = ISO.fullmatch(written)
+    iso = (ISO_AT_MOST if calendar else ISO).fullmatch(written)
     if iso and not written.upper().endswith("T"):
-        units = ("week", "day", "hour", "minute", "second")
-        return _whole(
-            text,
-            [(number, UNITS_US[unit]) for number, unit in zip(iso.groups(), units, strict=True) if number],
-        )
+        names = ("year", "month", *ISO_UNITS) if calendar else ISO_UNITS
+        parts = zip(iso.groups(), names, strict=True)
+        return _whole(text, [(number, units_us[name]) for number, name in parts if number])
     found = ONE.findall(written)
     first, *between, last = ONE.split(written)[:: ONE.groups + 1] if found else ("", "", "")
     if not found or first or last or not all(map(BETWEEN.fullmatch, between)):
-        raise ValueError(f"found `{text}`; {ALLOWED}")
-    return _whole(text, [(number, _unit_us(text, unit)) for number, unit in found])
+        raise ValueError(f"found `{text}`; {allowed}")
+    return _whole(text, [(number, _unit_us(text, unit, units_us=units_us)) for number, unit in found])
 
 
 def show_duration(length_us: int) -> str:
@@ -120,17 +107,18 @@ def _in_range(instant_us: int, text: object) -> int:
     return instant_us
 
 
-def _unit_us(text: str, unit: str) -> int:
+def _unit_us(text: str, unit: str, *, units_us: Mapping[str, int]) -> int:
+    allowed = ALLOWED if units_us is UNITS_US else ALLOWED_AT_MOST
     if unit == "M":
-        raise ValueError(f"found `{text}`: `M` may be months or minutes, which are written `min`; {ALLOWED}")
+        raise ValueError(f"found `{text}`: `M` may be months or minutes, which are written `min`; {allowed}")
     name = unit.lower() if unit not in SHORT else unit
     name = SHORT.get(name) or ALSO.get(name) or name.removesuffix("s")
     name = ALSO.get(name, name)
-    if name in NO_LENGTH:
-        raise ValueError(f"found `{text}`: months and years have no fixed length; {ALLOWED}")
-    if name not in UNITS_US:
-        raise ValueError(f"found `{text}`: there is no unit `{unit}`; {ALLOWED}")
-    return UNITS_US[name]
+    if name in NO_LENGTH and units_us is UNITS_US:
+        raise ValueError(f"found `{text}`: months and years have no fixed length; {allowed}")
+    if name not in units_us:
+        raise ValueError(f"found `{text}`: there is no unit `{unit}`; {allowed}")
+    return units_us[name]
 
 
 def _whole(text: str, parts: list[tuple[str, int]]) -> int:

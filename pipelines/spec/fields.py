@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import TypeVar
 
-from pipelines.spec.durations import parse_duration, show_duration
+from pipelines.spec.durations import FINER, parse_duration, parse_instant, show_duration
 from pipelines.spec.functions import LIKE_COLUMNS
 from pipelines.spec.secret_values import hide
 from pipelines.spec.sql import problems_of
@@ -108,6 +108,12 @@ class Fields:
 
     def duration(self, name: str, *, positive: bool = False, calendar: bool = False) -> int | None:
         return self.read(name, lambda value: _length(value, positive=positive, calendar=calendar))
+
+    def instant(self, name: str) -> int | None:
+        """Microseconds since 1970. YAML leaves out what is below them: there it is the text that is read."""
+        located = self.take(name)
+        written = located.written if located is not None else ""
+        return self.read(name, lambda value: parse_instant(written if FINER.search(written) else value))
 
     def read(self, name: str, parse: Callable[[object], Read]) -> Read | None:
         """A value as `parse` makes it; what `parse` raises as `ValueError` is the problem."""

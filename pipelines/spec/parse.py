@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pipelines.errors import CorrectTheSpec
 from pipelines.spec.check import name_problems
-from pipelines.spec.durations import parse_instant
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import Panes, Pipeline, Retention, Schedule, Window
 from pipelines.spec.operations import read_aggregates
@@ -91,7 +90,7 @@ def _schedule(document: Fields) -> Schedule | None:
     if document.take("schedule") is None:
         return None
     section = document.within("schedule")
-    start_us, catchup = section.read("start", parse_instant), section.flag("catchup")
+    start_us, catchup = section.instant("start"), section.flag("catchup")
     if section.take("start") is None:
         section.refuse(None, "`start` is missing; allowed is an instant like 2013-01-01")
     section.close()

@@ -20,6 +20,7 @@ from pipelines.spec.secret_values import hide
 
 PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
 LIKE_PLACEHOLDER = re.compile(r"\{[^{}]*%[^{}]*\}")
+UNCLOSED = re.compile(r"\{(?:from|to):[^{}/]*(?=[/{]|$)")
 NOT_IN_STORES = re.compile(r"[\[\]\\^|\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
 DIRECTIVE = re.compile(r"%(-?.?)", re.DOTALL)
 DAY, HOUR, MINUTE, SECOND = (UNITS_US[unit] for unit in ("day", "hour", "minute", "second"))
@@ -49,6 +50,8 @@ FORMATS = {
 YEAR = 12
 """Months."""
 MOST_PATHS = 10_000
+MOST_BYTES = 255
+"""Of a file's name, on the disks of Linux and of macOS."""
 URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 REMOTE_STORES = ("abfs", "abfss", "adl", "az", "azure", "gs", "hdfs", "s3", "s3a")
 """What delta-rs knows of the means by which Hadoop, and so Spark, reaches a store."""
@@ -153,7 +156,17 @@ def store_at(named: str, start: Path) -> str:
 def path_problems(path: str) -> Iterator[str]:
     """What is wrong with the placeholders of a path, or else with the names that they make."""
     problems = [*_placeholder_problems(path)]
-    yield from problems or _colons(path)
+    yield from problems or (*_colons(path), *_names(path))
+
+
+def _names(path: str) -> Iterator[str]:
+    """A disk has no place for some names, and Python no glob for the whole of it."""
+    if path and not path.strip("/"):
+        yield f"`{path}` is the whole disk; allowed is a file, or a folder on it"
+    named = PLACEHOLDER.sub(lambda place: _written(from_us(0), place[2]), path)
+    if not is_uri(path) and any(len(name.encode()) > MOST_BYTES for name in named.split("/")):
+        most = f"the {MOST_BYTES} bytes that a disk has for one"
+        yield f"`{path[:40]}…` has a name in it that is longer than {most}; shorten it"
 
 
 def _colons(path: str) -> Iterator[str]:
@@ -167,7 +180,10 @@ def _colons(path: str) -> Iterator[str]:
 
 
 def _placeholder_problems(path: str) -> Iterator[str]:
-    for other in LIKE_PLACEHOLDER.findall(PLACEHOLDER.sub("", path)):
+    rest = PLACEHOLDER.sub("", path)
+    for begun in UNCLOSED.findall(rest):
+        yield f"`{begun}` is not closed; write `{begun}}}`"
+    for other in LIKE_PLACEHOLDER.findall(rest):
         yield f"`{other}` stands for no time; allowed is one like `{{from:%Y-%m-%d}}` or `{{to:%H}}`"
     for placeholder in PLACEHOLDER.finditer(path):
         written, template = placeholder[0], placeholder[2]

@@ -17,6 +17,9 @@ RESULT_COLUMNS = BATCH_COLUMNS | {
 LATE_EVENT_COLUMNS = BATCH_COLUMNS | {"window", "missed", "kept", "watermark", "source"}
 """What a column that is read may not be called: late events are kept beside these."""
 
+EVENT_ID_COLUMNS = BATCH_COLUMNS | {"arrival_time", "source"}
+"""What a column of an `event_id` may not be called: ids are remembered beside these."""
+
 GRIDS = frozenset({"aligned", "arrival"})
 """What `grid` says of frames that windows share: no window may be called so."""
 

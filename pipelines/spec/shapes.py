@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal, cast
 
-from pipelines.spec.durations import ISO, OF_MONTHS, parse_duration, parse_instant, show_duration
+from pipelines.intervals import LATEST_US
+from pipelines.spec.durations import ISO, OF_MONTHS, parse_duration, show_duration
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import (
     Cumulate,
@@ -114,21 +115,27 @@ def _shape(fields: Fields) -> Shape | None:
 
 def _from_us(fields: Fields, shape: Shape | None) -> int | None:
     """Where the first window starts, of shapes whose starts are the same for all events."""
-    from_us = fields.read("from", parse_instant)
+    from_us = fields.instant("from")
     if from_us is None or shape is None:
         return None
     if isinstance(shape, Sliding | Cumulate):
         apart_us = shape.step_us if isinstance(shape, Sliding) else shape.size_us
-        return from_us + (shape.offset_us - from_us) % apart_us
+        first_us = from_us + (shape.offset_us - from_us) % apart_us
+        if first_us > LATEST_US:
+            told = "found it after the start of the last window before the year 10000; take an earlier one"
+            fields.refuse(fields.items.get("from"), told, name="from")
+            return None
+        return first_us
     told = "found it on windows that do not start at the same instants for all keys and events"
     fields.refuse(fields.items.get("from"), f"{told}; allowed is it on aligned ones", name="from")
     return None
 
 
 def _global(fields: Fields) -> Shape | None:
-    return (
-        Global() if fields.flag("global") else _refused(fields, "global", text="found false; allowed is true")
-    )
+    is_global = fields.flag("global")
+    if is_global is False:
+        return _refused(fields, "global", text="found false; allowed is true")
+    return Global() if is_global else None
 
 
 def _custom(fields: Fields) -> Shape | None:

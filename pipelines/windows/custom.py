@@ -61,18 +61,21 @@ def window_function(attribute: str) -> WindowFunction:
     """The window function of that name. Raises `CorrectTheSpec` where there is none."""
     module, _, path = attribute.partition(":")
     try:
-        found = importlib.import_module(module)
+        found: object = importlib.import_module(module)
         for name in path.split("."):
             found = getattr(found, name)
-    except Exception as error:
+    # A script that leaves at its end may not leave for Sash.
+    except (Exception, SystemExit) as error:
         where = "allowed is `module:attribute`, of a module beside the spec or on Python's path"
         raise _refused(attribute, f"{type(error).__name__}: {error}; {where}") from error
+    if isinstance(found, type):
+        raise _refused(attribute, f"it is a class; name a value of it, as in `HERE = {found.__name__}(…)`")
     if not callable(getattr(found, "assign", None)):
         raise _refused(attribute, "it has no function `assign(event)`; give it one")
-    if getattr(found, "touching", "merge") not in ("merge", "split"):
-        raise _refused(attribute, f"its `touching` is {found.touching!r}; allowed is 'merge' or 'split'")
-    function: WindowFunction = found
-    return function
+    touching = getattr(found, "touching", "merge")
+    if touching not in ("merge", "split"):
+        raise _refused(attribute, f"its `touching` is {touching!r}; allowed is 'merge' or 'split'")
+    return cast(WindowFunction, found)
 
 
 def merging_function(attribute: str) -> MergingFunction | None:

@@ -38,6 +38,7 @@ def test_all_problems_of_a_rule_are_told_at_once() -> None:
             {"column": "a", "min_value": date(2014, 1, 1), "max_value": "2013-12-31T00:00Z"},
             "`min_value` 2014-01-01 is above `max_value` 2013-12-31T00:00Z",
         ),
+        ("expect_column_max_to_be_between", {"column": "a", "min_value": 2, "max_value": 1}, "is above"),
         (BETWEEN, {"column": "a", "min_value": "lots"}, "'lots'; allowed is a number, a date or an instant"),
         (BETWEEN, {"column": "a", "min_value": 1, "mostly": 1.01}, "1.01; allowed is a number from 0 to 1"),
         (BETWEEN, {"column": "a", "min_value": 1, "mostly": True}, "True; allowed is a number from 0 to 1"),

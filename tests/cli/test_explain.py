@@ -168,3 +168,17 @@ def test_the_offset_of_windows_as_long_as_their_events_say_is_told(place: Place)
     place.write_spec(("{tumbling: 1 hour}", "{tumbling: length, offset: 5 minutes}"))
     told = "tumbling: as long as `length` says, offset 5 minutes"
     assert told in section(place.sash("explain").out, "Windows")
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [("import sys\n\nsys.exit(0)\n", "SystemExit: 0; allowed is"), ("", "AttributeError")],
+)
+@pytest.mark.parametrize("command", ["validate", "explain"])
+def test_what_is_no_custom_window_is_told_with_its_line(place: Place, command: str, module: str, told: str):
+    name = f"no_window_{command}_{len(module)}"
+    (place.home / "dags" / f"{name}.py").write_text(module)
+    place.write_spec(("{tumbling: 1 hour}", f"{{custom: '{name}:HERE'}}"))
+    said = place.sash(command)
+    assert (said.code, said.out) == (2, "")
+    assert "rides.yml: line " in said.err and f"window `hourly`: custom `{name}:HERE`: {told}" in said.err

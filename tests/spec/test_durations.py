@@ -124,6 +124,26 @@ def test_what_is_merely_kept_may_be_spelled_in_every_way(written: str, days: int
     assert parse_duration(written, calendar=True) == days * DAY
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "0,5 years",
+        "1 2 years hour",
+        "1 hour 2 years and",
+        ", 2 years",
+        "-2 years",
+        "2 years ago",
+        "P1YT",
+        "P1M2Y",
+    ],
+)
+def test_what_is_merely_kept_is_refused_with_its_whole_text(written: str) -> None:
+    with pytest.raises(
+        ValueError, match=f"found `{written}`; allowed is like `30 days`, `6 months`, `2 years`"
+    ):
+        parse_duration(written, calendar=True)
+
+
 def test_less_than_a_microsecond_and_more_than_all_time_are_refused() -> None:
     with pytest.raises(ValueError, match="no whole number of microseconds"):
         parse_duration("0.5 us")

@@ -111,6 +111,28 @@ def test_a_glob_through_names_with_a_colon_is_refused(path: str, is_refused: boo
     assert [("with a colon" in problem) for problem in path_problems(path)] == [True] * is_refused
 
 
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/", "`/` is the whole disk"),
+        ("//", "is the whole disk"),
+        (f"data/{'a' * 256}/b", "longer than the 255 bytes"),
+        (f"data/{'ä' * 128}", "longer than the 255 bytes"),
+        ("data/{from:%Y", "`{from:%Y` is not closed; write `{from:%Y}`"),
+        ("data/{to:%Y-%m/a", "`{to:%Y-%m` is not closed"),
+        ("data/{from:%Y{to:%m}", "`{from:%Y` is not closed"),
+    ],
+)
+def test_what_is_no_path_on_a_disk_is_refused(path: str, told: str) -> None:
+    (problem,) = path_problems(path)
+    assert told in problem
+
+
+def test_an_address_may_have_names_of_any_length() -> None:
+    assert list(path_problems(f"s3a://lake/{'a' * 255}")) == []
+    assert list(path_problems(f"s3a://lake/{'a' * 256}")) == []
+
+
 REFUSED = ("[", "]", "\\", "^", "|", "\t", "%20")
 
 

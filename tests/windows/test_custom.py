@@ -155,6 +155,7 @@ def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_p
         ("no_such_module:it", "No module named"),
         ("tests.windows.business_days:NOWHERE", "has no attribute"),
         ("tests.windows.business_days:SATURDAY", "give it one"),
+        ("tests.windows.bursts:Burst", "it is a class; name a value of it, as in `HERE = Burst"),
     ],
 )
 def test_what_is_no_window_function_is_refused(attribute: str, told: str) -> None:
