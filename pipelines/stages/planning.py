@@ -11,11 +11,11 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from pyarrow.fs import FileSystem
+from pyarrow.fs import FileSystem, FileType
 from pyspark.sql import functions as F
 
 from pipelines.errors import LookAtTheData, RunAgain
@@ -29,7 +29,7 @@ from pipelines.store import small
 from pipelines.store.clones import clone_tables
 from pipelines.store.files import Files, Rewritten, files_of, rewritten
 from pipelines.store.history import OF_THE_LEDGER
-from pipelines.store.ledger_rows import LedgerRow, overlapping, standing
+from pipelines.store.ledger_rows import LedgerRow, overlapping, standing, unfinished
 from pipelines.store.reader import read_ledger
 from pipelines.store.rows import from_rows
 from pipelines.store.sql import is_batch
@@ -68,13 +68,13 @@ class Plan:
     batch: Interval
     kind: str
     inputs: tuple[Input, ...]
-    counts: dict[str, int] = field(default_factory=dict)
-    rewritten: tuple[Rewritten, ...] = ()
-    published: tuple[Published, ...] = ()
-    watermark_before_us: int | None = None
-    watermark_after_us: int | None = None
-    stopped: str | None = None
-    warnings: tuple[str, ...] = ()
+    counts: dict[str, int]
+    rewritten: tuple[Rewritten, ...]
+    published: tuple[Published, ...]
+    watermark_before_us: int | None
+    watermark_after_us: int | None
+    stopped: str | None
+    warnings: tuple[str, ...]
 
 
 def plan_batches(site: Site, requests: Sequence[Request], *, anew: bool = False) -> Iterator[Plan]:
@@ -96,32 +96,34 @@ def plan_batches(site: Site, requests: Sequence[Request], *, anew: bool = False)
 def _plan(scratch: Site, request: Request, *, before: Files) -> Plan:
     """What a batch does with tables that consisted of such files."""
     known = read_ledger(scratch.store, scratch.declared.name)
-    has_run = any(it.batch == request.batch and it.status == "published" for it in known)
-    kind = overlapping(known, request.batch).kind
-    plan = Plan(
-        batch=request.batch,
-        kind="unfinished" if kind == "same" and not has_run else kind,
-        inputs=tuple(_input(scratch, request, source=source) for source in scratch.pipeline.sources),
-    )
+    pending = unfinished(known)
+    is_begun = pending is not None and pending.batch == request.batch
     counts: Counter[str] = Counter()
+    warnings: list[str] = []
+    stopped = None
     try:
         for report in run_batch(scratch, request):
             counts.update(_told(report))
-            plan = replace(plan, warnings=(*plan.warnings, *report.warnings))
+            warnings += report.warnings
     except LookAtTheData as stop:
-        return replace(plan, counts=dict(counts), stopped=stop.found)
+        stopped = stop.found
     rows = standing(read_ledger(scratch.store, scratch.declared.name))
-    row = next(it for it in rows if it.batch == plan.batch)
-    is_new = (row.batch, row.revision) not in {
+    row = next(it for it in rows if it.batch == request.batch)
+    is_new = row.status == "published" and (row.batch, row.revision) not in {
         (it.batch, it.revision) for it in known if it.status == "published"
     }
-    return replace(
-        plan,
+    return Plan(
+        batch=request.batch,
+        kind="unfinished" if is_begun else overlapping(known, request.batch).kind,
+        # Last, for where one cannot be read the run has told of all that cannot.
+        inputs=tuple(_input(scratch, request, source=source) for source in scratch.pipeline.sources),
         counts=dict(counts),
         rewritten=rewritten(before, files_of(scratch.tables)),
         published=_published(scratch, row) if is_new else (),
         watermark_before_us=row.watermark_before_us,
-        watermark_after_us=row.watermark_after_us,
+        watermark_after_us=row.watermark_after_us if stopped is None else None,
+        stopped=stopped,
+        warnings=tuple(warnings),
     )
 
 
@@ -186,4 +188,6 @@ def _folder(site: Site) -> Iterator[str]:
         yield folder
     finally:
         there, path = FileSystem.from_uri(folder.replace("s3a://", "s3://", 1))
-        there.delete_dir(path)
+        # Nothing is there where the plan was refused before it wrote anything.
+        if there.get_file_info(path).type is not FileType.NotFound:
+            there.delete_dir(path)

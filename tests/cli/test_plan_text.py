@@ -22,6 +22,7 @@ PLAN = Plan(
     published=(Published(window="hourly", timing="LATE", kind="retract", panes=41),),
     watermark_before_us=to_us(day(1, 3)),
     watermark_after_us=to_us(day(1, 4)),
+    stopped=None,
     warnings=("panes: few",),
 )
 TOLD = """\
