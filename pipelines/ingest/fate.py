@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import add, or_
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import Window as W
 from pyspark.sql import functions as F
 
@@ -86,10 +86,11 @@ def windows_kept_of(window: Window, watermark_us: int | None) -> Column:
     return F.size(held_column(window)).cast("bigint") - windows_missed_of(window, watermark_us)
 
 
-def late_events(fated_events: DataFrame, windows: Sequence[Window], *, watermark_us: int) -> DataFrame:
-    """One row per event and window definition that lost it.
-
-    The columns as read, `window`, `missed`, `kept`.
+def late_events(
+    fated_events: DataFrame, windows: Sequence[Window], *, watermark_us: int, counting: Observation
+) -> DataFrame:
+    """One row per event and window definition that lost it: the columns as read, `window`, `missed`, `kept`.
+    `counting` gets `losing`, the events that at least one lost.
     """
     dropped = [
         F.struct(
@@ -100,9 +101,9 @@ def late_events(fated_events: DataFrame, windows: Sequence[Window], *, watermark
         for window in windows
     ]
     missing = F.filter(F.array(*dropped), lambda loss: loss["missed"] > 0)
-    counted = fated_events.where(passes()).withColumn("_losses", missing)
-    columns = as_read(fated_events)
-    return counted.select(*columns, F.inline("_losses"))
+    told = fated_events.where(passes()).withColumn("_losses", missing)
+    counted = told.observe(counting, F.count_if(F.size("_losses") > 0).alias("losing"))
+    return counted.select(*as_read(fated_events), F.inline("_losses"))
 
 
 def quarantined_rows(fated_events: DataFrame) -> DataFrame:

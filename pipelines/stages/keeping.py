@@ -45,15 +45,27 @@ def write_ids(work: Work, source: Source, *, events: DataFrame) -> None:
 
 
 def write_late(work: Work, source: Source, *, events: DataFrame, losing: int) -> int:
+    """Keep what windows lost, which were `losing` events; returns the rows, one for each of these windows."""
     watermark_us = work.judged_by_us
     if losing == 0 and _stays_empty(work, source, table="late_events"):
         return 0
-    counting = Observation()
+    found, counting = Observation(), Observation()
     searched = events if losing else events.limit(0)
-    lost = late_events(searched, work.pipeline.windows, watermark_us=watermark_us or 0)
+    lost = late_events(searched, work.pipeline.windows, watermark_us=watermark_us or 0, counting=found)
     judged = lost.withColumn("watermark", F.timestamp_micros(F.lit(watermark_us).cast("bigint")))
     put(work, source, table="late_events", rows=judged.observe(counting, F.count(F.lit(1)).alias("rows")))
+    if losing:
+        _refuse_others(work, source, wanted=losing, found=found.get["losing"], fate="late")
     return int(counting.get["rows"])
+
+
+def _refuse_others(work: Work, source: Source, *, wanted: int, found: int, fate: str) -> None:
+    """Raise `RunAgain` where rows of a fate are more or fewer as they are read again."""
+    if found != wanted:
+        raise RunAgain(
+            f"source `{source.name}`, batch {work.batch}: {wanted} rows were {fate}, {found} were found "
+            "again: the input changed while it was read; run the batch again"
+        )
 
 
 def note_other_losses(work: Work, source: Source) -> None:
@@ -112,12 +124,7 @@ def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: C
     )
     put(work, source, table="quarantine", rows=counted)
     written = counting.get
-    if written["claimed"] != claimed:
-        raise RunAgain(
-            f"source `{source.name}`, batch {work.batch}: {claimed} rows were to be quarantined, "
-            f"{written['claimed']} were found "
-            "again: the input changed while it was read; run the batch again"
-        )
+    _refuse_others(work, source, wanted=claimed, found=written["claimed"], fate="quarantined")
     counts["ingested"] += written["rows"] - claimed
     counts["quarantined"] = written["rows"]
 
