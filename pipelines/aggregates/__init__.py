@@ -6,7 +6,7 @@ the events at once.
 """
 
 from pipelines.aggregates.laws import laws_kept
-from pipelines.aggregates.likeness import are_alike, is_unchanged
+from pipelines.aggregates.likeness import BY_CHANCE, are_alike, is_unchanged
 from pipelines.aggregates.operation import Given, Operation, Part
 from pipelines.aggregates.registry import operation_of, part_names
 from pipelines.aggregates.sharing import shared
@@ -20,6 +20,7 @@ from pipelines.aggregates.states import (
 )
 
 __all__ = [
+    "BY_CHANCE",
     "Given",
     "Operation",
     "Part",

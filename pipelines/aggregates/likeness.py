@@ -35,6 +35,8 @@ PICKING = (
     "approx_top_k",
     "approx_quantile",
 )
+BY_CHANCE = ("approx_quantile",)
+"""What tosses coins: of the same values another result may come, within the error."""
 PUT_IN_ORDER = (
     "variance",
     "variance_pop",

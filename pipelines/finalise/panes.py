@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType
 
-from pipelines.aggregates import is_unchanged
+from pipelines.aggregates import BY_CHANCE, is_unchanged
 from pipelines.combine import TOUCHED
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS, finished
@@ -43,11 +43,11 @@ def panes(
     """
     both = _beside(finished(states, pipeline), last, what="_last", pipeline=pipeline)
     both = _beside(both, news, what="_news", pipeline=pipeline)
-    has_changed = _has_changed(both, pipeline, exact=_exact_averages(states, pipeline))
+    surely, perhaps = _has_changed(both, pipeline, exact=_exact_averages(states, pipeline))
     both = both.withColumns(
         {
-            CHANGED: has_changed if publication.restated else F.lit(False),
-            IS_OTHER: _is_other(has_changed, pipeline),
+            CHANGED: surely | (perhaps & F.col(CORRECTED)) if publication.restated else F.lit(False),
+            IS_OTHER: _is_other(surely | perhaps, pipeline),
         }
     )
     published = both.where(_publishes(pipeline, publication))
@@ -122,16 +122,21 @@ def _next_index(pipeline: Pipeline) -> Column:
     return F.when(begins_anew, F.lit(0)).otherwise(following)
 
 
-def _has_changed(both: DataFrame, pipeline: Pipeline, *, exact: frozenset[str]) -> Column:
-    unlike = ~F.col("event_count").eqNullSafe(F.col("_last.event_count"))
+def _has_changed(both: DataFrame, pipeline: Pipeline, *, exact: frozenset[str]) -> tuple[Column, Column]:
+    """Whether a window is another than the published one; and whether it is in what comes out otherwise of
+    the same events, too: there only the states can tell.
+    """
+    surely, perhaps = ~F.col("event_count").eqNullSafe(F.col("_last.event_count")), F.lit(False)
     for aggregate in pipeline.aggregates:
         kind = both.schema[aggregate.name].dataType
         now, before = F.col(aggregate.name), F.col(f"_last.{aggregate.name}")
-        if aggregate.name in exact:
-            unlike |= ~now.eqNullSafe(before)
+        if aggregate.op in BY_CHANCE:
+            perhaps |= ~is_unchanged(now, before, kind=kind, op=aggregate.op)
+        elif aggregate.name in exact:
+            surely |= ~now.eqNullSafe(before)
         else:
-            unlike |= ~is_unchanged(now, before, kind=kind, op=aggregate.op)
-    return unlike
+            surely |= ~is_unchanged(now, before, kind=kind, op=aggregate.op)
+    return surely, perhaps
 
 
 def _told(

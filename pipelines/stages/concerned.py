@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from pipelines.accumulate import FRAME, PROTO, marked
+from pipelines.aggregates import BY_CHANCE
 from pipelines.combine import TOUCHED
 from pipelines.finalise import (
     CORRECTED,
@@ -196,12 +197,16 @@ def _of_frames(work: Work, concerns: Sequence[Concern], *, whose: str) -> Concer
 def _marks(
     work: Work, concerns: Sequence[Concern], *, of_batch: DataFrame, whose: str, bounds: Sequence[str]
 ) -> DataFrame:
-    """What the batch has touched; where some may wait that it only restates, also what it has corrected."""
+    """What the batch has touched; also what it has corrected, where some may wait that it only restates, or
+    come out otherwise of the same events.
+    """
     table = "partial_frames" if bounds == FRAME else "partial_sessions"
     touched = without_cut_off(work, of_batch, table=table, bounds=bounds)
+    is_asked = any(it.is_early for it in concerns) or any(
+        it.op in BY_CHANCE for it in work.pipeline.aggregates
+    )
     # Of a definition that is new all is told.
-    may_wait = whose != ALL and any(it.is_early for it in concerns)
-    if not work.restates or not may_wait:
+    if not work.restates or whose == ALL or not is_asked:
         return touched
     others = changed_before(work, touched, table=table, bounds=bounds)
     return touched if others is None else marked(touched, others, mark=CORRECTED)
