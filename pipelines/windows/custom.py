@@ -8,6 +8,7 @@ has `merge(intervals) → groups of them`, the windows are what these groups spa
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -68,14 +69,26 @@ def window_function(attribute: str) -> WindowFunction:
     except (Exception, SystemExit) as error:
         where = "allowed is `module:attribute`, of a module beside the spec or on Python's path"
         raise _refused(attribute, f"{type(error).__name__}: {error}; {where}") from error
-    if isinstance(found, type):
-        raise _refused(attribute, f"it is a class; name a value of it, as in `HERE = {found.__name__}(…)`")
     if not callable(getattr(found, "assign", None)):
         raise _refused(attribute, "it has no function `assign(event)`; give it one")
+    if not _takes_an_event(found):
+        of_class = "; it is a class: name a value of it" if isinstance(found, type) else ""
+        raise _refused(attribute, f"its `assign` is not to be called with an event alone{of_class}")
     touching = getattr(found, "touching", "merge")
     if touching not in ("merge", "split"):
         raise _refused(attribute, f"its `touching` is {touching!r}; allowed is 'merge' or 'split'")
     return cast(WindowFunction, found)
+
+
+def _takes_an_event(found: object) -> bool:
+    try:
+        inspect.signature(cast(WindowFunction, found).assign).bind({})
+    except TypeError:
+        return False
+    except ValueError:
+        # Nobody knows what a function that is not written in Python takes.
+        return True
+    return True
 
 
 def merging_function(attribute: str) -> MergingFunction | None:

@@ -39,6 +39,15 @@ class Burst:
         return sessions
 
 
+class EveryTen:
+    """No value is needed of a class whose function asks nothing of one."""
+
+    @staticmethod
+    def assign(event: Mapping[str, object]) -> list[tuple[int, int]]:
+        start_us = int(str(event["event_us"])) // (10 * SECOND) * 10 * SECOND
+        return [(start_us, start_us + 10 * SECOND)]
+
+
 def bounded(gap_us: int, max_us: int) -> Burst:
     """Sessions shorter than `max_us`, as `{session: gap, max: max}` has them."""
     return Burst(gap_us, lambda session, interval: interval.end_us - session[0].start_us >= max_us)

@@ -17,7 +17,7 @@ from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
 from pipelines.windows import Proto, window_function
 from pipelines.windows.custom import assigned, grouped, groups_of
-from tests.windows.bursts import AT_MOST_THREE, LOSING
+from tests.windows.bursts import AT_MOST_THREE, LOSING, EveryTen
 
 SPEC = """
 name: trades
@@ -155,12 +155,16 @@ def test_business_days_in_a_zone_with_daylight_saving(spark: SparkSession, tmp_p
         ("no_such_module:it", "No module named"),
         ("tests.windows.business_days:NOWHERE", "has no attribute"),
         ("tests.windows.business_days:SATURDAY", "give it one"),
-        ("tests.windows.bursts:Burst", "it is a class; name a value of it, as in `HERE = Burst"),
+        ("tests.windows.bursts:Burst", "not to be called with an event alone; it is a class: name a value"),
     ],
 )
 def test_what_is_no_window_function_is_refused(attribute: str, told: str) -> None:
     with pytest.raises(CorrectTheSpec, match=told):
         window_function(attribute)
+
+
+def test_a_class_is_a_window_function_if_it_has_one_of_its_own() -> None:
+    assert window_function("tests.windows.bursts:EveryTen") is EveryTen
 
 
 @pytest.mark.usefixtures("spark")
