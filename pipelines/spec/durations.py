@@ -32,9 +32,9 @@ FINER = re.compile(r"[.,]\d{6}0*[1-9]")
 OF_MONTHS = re.compile(r"P(?:[0-9.]+[DW])*[0-9.]+[YM](?:[0-9.]+[A-Z]|T)*", re.IGNORECASE)
 """An ISO 8601 duration that has months or years in it."""
 
-ONE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]+)")
-BETWEEN = re.compile(r"\s*(?:,\s*)?(?:and\s+)?")
 NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+ONE = re.compile(rf"{NUMBER}\s*([a-zA-Zµ]+)")
+BETWEEN = re.compile(r"\s*(?:,\s*)?(?:and\s+)?")
 OF_WEEKS = f"(?:{NUMBER}W)?(?:{NUMBER}D)?(?:T(?:{NUMBER}H)?(?:{NUMBER}M)?(?:{NUMBER}S)?)?"
 ISO = re.compile(f"P(?=.*[0-9]){OF_WEEKS}", re.IGNORECASE)
 ISO_UNITS = ("week", "day", "hour", "minute", "second")

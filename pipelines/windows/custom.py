@@ -81,13 +81,12 @@ def window_function(attribute: str) -> WindowFunction:
 
 
 def _takes_an_event(found: object) -> bool:
+    """Whether its `assign` can be called with an event alone."""
     try:
         inspect.signature(cast(WindowFunction, found).assign).bind({})
-    except TypeError:
-        return False
-    except ValueError:
-        # Nobody knows what a function that is not written in Python takes.
-        return True
+    except (TypeError, ValueError) as error:
+        # What a function takes that is not written in Python nobody knows.
+        return isinstance(error, ValueError)
     return True
 
 

@@ -20,6 +20,12 @@ panes:
 """
 
 
+def expect_few(place: Place) -> None:
+    place.write_spec(CHECKED)
+    (place.home / "expectations").mkdir()
+    (place.home / "expectations" / "few.yml").write_text(FEW)
+
+
 def test_a_batch_whose_ids_are_asked_for_no_more_does_what_its_plan_told(place: Place, spark: SparkSession):
     place.write_spec(WITH_IDS)
     place.write_rides(RIDES)
@@ -35,9 +41,7 @@ def test_a_batch_whose_ids_are_asked_for_no_more_does_what_its_plan_told(place: 
 
 
 def test_a_plan_that_a_check_would_stop_tells_what_is_done_until_then(place: Place, spark: SparkSession):
-    place.write_spec(CHECKED)
-    (place.home / "expectations").mkdir()
-    (place.home / "expectations" / "few.yml").write_text(FEW)
+    expect_few(place)
     place.write_rides(RIDES)
     assert place.sash("run", *bounds(1, 2)).code == 0
     place.write_rides([*RIDES, ("Chur", 5.0, day(2, 1), day(2, 2))])
@@ -58,9 +62,7 @@ def test_a_plan_that_a_check_would_stop_tells_what_is_done_until_then(place: Pla
 def test_a_restatement_that_has_not_ended_is_told_as_unfinished(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
     assert place.sash("run", *bounds(1, 2)).code == 0
-    place.write_spec(CHECKED)
-    (place.home / "expectations").mkdir()
-    (place.home / "expectations" / "few.yml").write_text(FEW)
+    expect_few(place)
     place.write_rides([*RIDES, ("Bern", 11.0, day(1, 7, 31), day(1, 8))])
     assert place.sash("run", *bounds(1, 2)).code == 3
     planned = json.loads(place.sash("plan", *bounds(1, 2), "--format", "json").out)
