@@ -24,6 +24,7 @@ from pipelines.stages.lines import many
 from pipelines.stages.site import folder_of
 from pipelines.stages.wrong_values import in_words
 from pipelines.store import attempts
+from pipelines.store.asked import counts_in
 from pipelines.store.ledger_rows import LedgerRow, newest, standing, unfinished
 from pipelines.store.opening import waiting_latenesses
 from pipelines.store.reader import (
@@ -31,7 +32,6 @@ from pipelines.store.reader import (
     read_ledger,
     replay_of,
     rows_by_batch,
-    rows_by_source,
     wishes_of,
 )
 from pipelines.store.retention import sure_from_us
@@ -123,12 +123,13 @@ def _refuse_gone(pipeline: Pipeline, store: str, *, batches: Sequence[Interval],
     """Raise `CorrectTheCall` where a source has such rows in a batch, or counted some, and no file of it any
     more: to run it again would take all those away.
     """
+    tables = folder_of(store, pipeline)
     for batch in batches:
         there = {it.name: has_files(it, batch=batch, home=pipeline.home) for it in pipeline.sources}
         for name in (table, *COUNTED):
             counted = "" if name == table else " AND event_count > 0"
-            found = rows_by_source(store, pipeline.name, table=name, where=f"{is_batch(batch)}{counted}")
-            gone = [source for source in found if not there.get(source, False)]
+            found = counts_in(tables, name, column="source", where=f"{is_batch(batch)}{counted}")
+            gone = [source for source in sorted(found) if not there.get(source, False)]
             if gone and not _goes_by_another_name(gone, there=there, found=found):
                 why = "no file for it any more" if gone[0] in there else "stands in the spec no more"
                 raise CorrectTheCall(

@@ -16,7 +16,8 @@ import pyarrow as pa
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.written import Value, instant, plain, table, text
-from pipelines.store.reader import count_rows, in_microseconds, read_table
+from pipelines.store.instants import in_microseconds
+from pipelines.store.reader import count_rows, read_table
 
 SHOWN_ROWS = 20
 """How many rows a table for people has unless they say."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pipelines.cli.written import Value, indented, instant, table
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, show_duration
-from pipelines.store.reader import in_microseconds, read_table
+from pipelines.store.instants import in_microseconds
+from pipelines.store.reader import read_table
 
 SHOWN_SUBSTREAMS = 20
 HEADERS = (

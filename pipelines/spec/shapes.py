@@ -132,10 +132,12 @@ def _from_us(fields: Fields, shape: Shape | None) -> int | None:
 
 
 def _global(fields: Fields) -> Shape | None:
-    is_global = fields.flag("global")
-    if is_global is False:
+    if fields.flag("global"):
+        return Global()
+    # What is no flag at all is refused already.
+    if fields.items["global"].value is False:
         return _refused(fields, "global", text="found false; allowed is true")
-    return Global() if is_global else None
+    return None
 
 
 def _custom(fields: Fields) -> Shape | None:

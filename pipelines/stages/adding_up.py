@@ -15,7 +15,8 @@ from pipelines.errors import RunAgain
 from pipelines.stages.site import Work
 from pipelines.stages.told import is_this, of_run
 from pipelines.store import small
-from pipelines.store.reader import ask, in_microseconds
+from pipelines.store.instants import in_microseconds
+from pipelines.store.reader import ask
 from pipelines.store.sql import NONE, not_after, not_before, text
 
 LAW = "panes_add_up_to_windows"

@@ -13,7 +13,8 @@ from pipelines.finalise import Concern
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
 from pipelines.spec import Window
 from pipelines.stages.site import Work
-from pipelines.store.reader import ask, in_microseconds
+from pipelines.store.instants import in_microseconds
+from pipelines.store.reader import ask
 from pipelines.store.sql import ALL, NONE, Instant, not_after, not_before, text
 from pipelines.windows import grace_us, is_bounded, keeps_apart, session_windows
 

@@ -146,7 +146,9 @@ def _rows(work: Work, *, batch: Interval, source: str | None, version: int | Non
 
 def _of_batch(work: Work, batch: Interval, *, version: int | None) -> list[Row]:
     opened = small.open_table(work.tables, "watermarks", version=version)
-    where = [("day", "=", from_us(batch.start_us).date())]
+    begins = from_us(batch.start_us)
+    # Of a day there may be thousands: the files of the others are not opened.
+    where = [("day", "=", begins.date()), ("batch_start", "=", begins)]
     rows = small.read(opened, where=where)
     return [row for row in rows if (row["batch_start"], row["batch_end"]) == (batch.start_us, batch.end_us)]
 

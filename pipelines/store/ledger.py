@@ -11,9 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import cast
-
-from deltalake import DeltaTable
 
 from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import Interval, to_us
@@ -21,8 +18,9 @@ from pipelines.spec import sources_of
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt
 from pipelines.store.fence import Fence
-from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, Value, is_of_another_spec, unfinished
+from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, is_of_another_spec, unfinished
 from pipelines.store.opening import Opening
+from pipelines.store.runs import open_runs
 from pipelines.store.tables import Folder
 
 
@@ -64,7 +62,7 @@ class Asked:
 
 def read_rows(store: Folder) -> list[LedgerRow]:
     """All rows of the ledger."""
-    return _rows(small.read(small.open_table(store, "runs")))
+    return open_runs(store).rows
 
 
 def open_run(
@@ -79,20 +77,20 @@ def open_run(
     """
 
     def commit() -> tuple[Opening, bool, int]:
-        runs = small.open_table(store, "runs")
-        rows = _rows(small.read(runs))
+        runs = open_runs(store)
         older = attempts.highest(store)
-        opening, of_another_spec = opens(rows), is_of_another_spec(rows, fingerprint)
+        opening, of_another_spec = opens(runs.rows), is_of_another_spec(runs.rows, fingerprint)
         # Runs are told apart by when they began, also where the clocks of two machines differ.
-        newest_us = max((row.started_at_us or 0 for row in rows), default=0)
+        newest_us = max((row.started_at_us or 0 for row in runs.rows), default=0)
         started_at_us = opening.started_at_us or max(now_us(), newest_us + 1)
         if opening.status != "running" or of_another_spec:
-            _put(runs, rows, opening.row(fingerprint=fingerprint, started_at_us=started_at_us))
+            runs.put(opening.row(fingerprint=fingerprint, started_at_us=started_at_us))
         return replace(opening, started_at_us=started_at_us), of_another_spec, older
 
     attempts.know_sources(store, sources_of(fingerprint))
     until, known = attempts.highest(store), read_rows(store)
-    if is_of_another_spec(known, fingerprint) and opens(known):
+    if is_of_another_spec(known, fingerprint):
+        opens(known)  # raises where it may not be
         # Before the ledger says that the batch is of this spec, lest nobody does it after.
         attempts.void(store, kept=attempts.BEGUN_AND_NOTED, until=until)
     opening, of_another_spec, older = small.retried(commit, "runs")
@@ -126,9 +124,8 @@ def _numbered(store: Folder, opening: Opening, *, asked: Asked, over: int) -> tu
 
 def _say_again(store: Folder, opening: Opening) -> None:
     """Say once more that the batch is running, so that nobody ends it who has not seen the new number."""
-    runs = small.open_table(store, "runs")
-    rows = _rows(small.read(runs))
-    _put(runs, rows, replace(_refuse_ended(rows, opening), status="running"))
+    runs = open_runs(store)
+    runs.put(replace(_refuse_ended(runs.rows, opening), status="running"))
 
 
 def _refuse_ended(rows: list[LedgerRow], opening: Opening) -> LedgerRow:
@@ -184,16 +181,23 @@ def close_run(store: Folder, run: Run, *, row: LedgerRow) -> None:
     """
 
     def commit() -> None:
-        runs = small.open_table(store, "runs")
-        rows = _rows(small.read(runs))
-        if not any(one.is_unfinished and _is_of(one, run) for one in rows):
+        runs = open_runs(store)
+        if not any(one.is_unfinished and _is_of(one, run) for one in runs.rows):
             raise _is_over(run)
         # All may have been emptied, and the batch or a stage of it begun anew, while this one slept.
         _still_newest(store, run)
-        covered = [replace(one, status="abandoned") for one in rows if one.batch in run.opening.covered]
-        _put(runs, rows, row, *covered)
+        covered = [replace(one, status="abandoned") for one in runs.rows if one.batch in run.opening.covered]
+        runs.put(_finished_last(row, runs.rows), *covered)
 
     small.retried(commit, "runs")
+
+
+def _finished_last(row: LedgerRow, rows: list[LedgerRow]) -> LedgerRow:
+    """The row of a run, which finishes after all others: who asks for what has finished since the newest that
+    they know misses none, also where the clocks of two machines differ.
+    """
+    newest_us = max((one.finished_at_us or 0 for one in rows), default=0)
+    return replace(row, finished_at_us=max(row.finished_at_us or 0, row.started_at_us or 0, newest_us + 1))
 
 
 def mark(store: Folder, run: Run, *, status: Status) -> None:
@@ -217,13 +221,12 @@ def leave(store: Folder, batch: Interval, *, revision: int, opened: int | None) 
         return bool(of_run) and not is_elsewhere and not any(one.stage == OPENING for one in later)
 
     def commit() -> bool:
-        runs = small.open_table(store, "runs")
-        rows = _rows(small.read(runs))
+        runs = open_runs(store)
         if not is_left():
             return False
-        left = [it for it in rows if (it.batch, it.revision, it.status) == (batch, revision, "running")]
+        left = [it for it in runs.rows if (it.batch, it.revision, it.status) == (batch, revision, "running")]
         if left:
-            _put(runs, rows, *[replace(row, status="failed") for row in left])
+            runs.put(*[replace(row, status="failed") for row in left])
         return bool(left)
 
     return small.retried(commit, "runs")
@@ -243,13 +246,12 @@ def forget(store: Folder, run: Run) -> None:
     """Take back the row of a run that changed nothing; the next of its number begins where the tables are."""
 
     def commit() -> None:
-        runs = small.open_table(store, "runs")
-        rows = _rows(small.read(runs))
-        kept = [one for one in rows if not (one.is_unfinished and _is_of(one, run))]
-        if len(kept) == len(rows):
+        runs = open_runs(store)
+        mine = [one for one in runs.rows if one.is_unfinished and _is_of(one, run)]
+        if not mine:
             raise _is_over(run)
         _still_newest(store, run)
-        small.overwrite(runs, [one.values() for one in kept])
+        runs.take_out(*mine)
 
     small.retried(commit, "runs")
     attempts.say_versions(store, None, of=run.begun)
@@ -262,20 +264,12 @@ def now_us() -> int:
 
 def _say(store: Folder, run: Run, *, status: Status, may: Callable[[], bool]) -> None:
     def commit() -> None:
-        runs = small.open_table(store, "runs")
-        rows = _rows(small.read(runs))
-        mine = [replace(one, status=status) for one in rows if _is_open(one, run)]
+        runs = open_runs(store)
+        mine = [replace(one, status=status) for one in runs.rows if _is_open(one, run)]
         if may() and mine:
-            _put(runs, rows, *mine)
+            runs.put(*mine)
 
     small.retried(commit, "runs")
-
-
-def _put(runs: DeltaTable, rows: list[LedgerRow], *changed: LedgerRow) -> None:
-    """Write the rows, each in the place of the one of the same batch and revision."""
-    new = {(one.batch, one.revision): one for one in changed}
-    kept = [one for one in rows if (one.batch, one.revision) not in new]
-    small.overwrite(runs, [one.values() for one in (*kept, *new.values())])
 
 
 def _is_of(row: LedgerRow, run: Run) -> bool:
@@ -284,7 +278,3 @@ def _is_of(row: LedgerRow, run: Run) -> bool:
 
 def _is_open(row: LedgerRow, run: Run) -> bool:
     return _is_of(row, run) and row.status == "running"
-
-
-def _rows(values: list[dict[str, small.Value]]) -> list[LedgerRow]:
-    return [LedgerRow.of(cast(Mapping[str, Value], row)) for row in values]

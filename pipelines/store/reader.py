@@ -19,7 +19,9 @@ from deltalake.schema import PrimitiveType
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval
+from pipelines.store.instants import in_microseconds
 from pipelines.store.ledger_rows import OPENING, LedgerRow
+from pipelines.store.remembered import rows_of
 
 IN_ORDER = ('"run started"', "pane_index", "batch_start", "revision", "kind DESC")
 """The order of the panes of a window: as their runs came, for a session that is gone is taken back with the
@@ -81,11 +83,9 @@ def table_path(store: str, pipeline: str, *, table: str) -> str:
 def read_ledger(store: str, pipeline_name: str) -> list[LedgerRow]:
     """All rows of the ledger; none when nothing has run yet."""
     try:
-        runs = DeltaTable(table_path(store, pipeline_name, table="runs"))
+        return rows_of(DeltaTable(table_path(store, pipeline_name, table="runs")))
     except TableNotFoundError:
         return []
-    rows = in_microseconds(_answer({"rows": runs}, "SELECT * FROM rows"))
-    return [LedgerRow.of(row) for row in rows.to_pylist(maps_as_pydicts="strict")]
 
 
 def replay_of(what: str) -> str:
@@ -145,15 +145,6 @@ def rows_by_batch(store: str, pipeline_name: str, *, table: str) -> dict[Interva
     }
 
 
-def rows_by_source(store: str, pipeline_name: str, *, table: str, where: str) -> dict[str, int]:
-    """How many rows of a table `where` is true of each source has, in the order of their names."""
-    counted = _answer(
-        {"rows": _open(store, pipeline_name, table=table)},
-        f'SELECT source, count(*) AS "rows" FROM rows WHERE {where} GROUP BY source ORDER BY source',
-    )
-    return {row["source"]: row["rows"] for row in counted.to_pylist()}
-
-
 def ledger_changed(store: str, pipeline_name: str) -> datetime | None:
     """When the ledger was last written; `None` where there is none."""
     try:
@@ -196,15 +187,6 @@ def stream(
     at = versions or {}
     opened = {table: DeltaTable(_address(f"{root}/{table}"), version=at.get(table)) for table in tables}
     return _asked(opened, INSTANTS.sub(IN_MICROSECONDS, sql))
-
-
-def in_microseconds(rows: pa.Table) -> pa.Table:
-    """The same rows with every instant as whole microseconds since 1970."""
-    for position, column in enumerate(rows.schema):
-        if pa.types.is_timestamp(column.type):
-            instants = rows.column(position).cast(pa.timestamp("us", tz=column.type.tz))
-            rows = rows.set_column(position, column.name, instants.cast(pa.int64()))
-    return rows
 
 
 def quoted(name: str) -> str:

@@ -19,7 +19,7 @@ from pyspark.sql.types import DateType
 from pipelines.errors import RunAgain, WaitForTheBatch
 from pipelines.intervals import from_us
 from pipelines.store.fence import Fence
-from pipelines.store.reader import in_microseconds
+from pipelines.store.instants import in_microseconds
 from pipelines.store.tables import PARTITIONED_BY, Columns, Folder, properties, schema_of
 
 Value = date | str | int | float | bool | None | Mapping[str, int] | Mapping[str, float] | list[str]
@@ -137,9 +137,12 @@ def append(opened: DeltaTable, rows: Iterable[Values]) -> None:
     write_deltalake(opened, to_arrow(opened, rows), mode="append", commit_properties=ONCE)
 
 
-def overwrite(opened: DeltaTable, rows: Iterable[Values]) -> None:
-    """Let the table hold these rows alone. Raises `CommitFailedError` likewise."""
-    write_deltalake(opened, to_arrow(opened, rows), mode="overwrite", commit_properties=ONCE)
+def overwrite(opened: DeltaTable, rows: Iterable[Values], *, where: str | None = None) -> None:
+    """Let the table hold these rows alone, or these in the place of those that match `where`. Raises
+    `CommitFailedError` likewise.
+    """
+    new = to_arrow(opened, rows)
+    write_deltalake(opened, new, mode="overwrite", predicate=where, commit_properties=ONCE)
 
 
 def property_of(store: Folder, table: str, *, name: str) -> str:

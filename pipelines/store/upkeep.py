@@ -13,18 +13,17 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.spec import Pipeline
 from pipelines.store import small
-from pipelines.store.asked import are_any
+from pipelines.store.asked import are_any, first_of
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import LedgerRow, have_gone, newest, unfinished
 from pipelines.store.opening import waiting_latenesses
-from pipelines.store.reader import in_microseconds
 from pipelines.store.retention import (
     is_said_forgotten,
     is_said_gone,
@@ -234,11 +233,8 @@ def _beyond_memory(
 
 def _before_open_sessions_us(folder: Folder, kept_us: int) -> int:
     """Where the first session begins that reaches further: all of its partial sessions are needed."""
-    standing = QueryBuilder().register("rows", small.open_table(folder, "sessions"))
-    asked = f"SELECT min(window_start) AS first FROM rows WHERE window_end > {Instant(kept_us)}"
-    found = in_microseconds(pa.table(standing.execute(asked).read_all())).to_pylist()
-    first_us = found[0]["first"] if found else None
-    return kept_us if first_us is None else min(kept_us, int(first_us))
+    first_us = first_of(folder, "sessions", instant="window_start", where=f"window_end > {Instant(kept_us)}")
+    return kept_us if first_us is None else min(kept_us, first_us)
 
 
 def _unless_met(commit: Callable[[], Returned]) -> Returned | None:

@@ -15,7 +15,8 @@ from pipelines.intervals import Interval
 from pipelines.spec.model import Session, Window
 from pipelines.stages import meeting
 from pipelines.stages.meeting import standing_near
-from pipelines.store.reader import ask, in_microseconds
+from pipelines.store.instants import in_microseconds
+from pipelines.store.reader import ask
 
 INSTANT = pa.timestamp("us", tz="UTC")
 MINE = "of_batch = 1"

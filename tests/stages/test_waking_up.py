@@ -10,19 +10,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable
 
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import state_fingerprint
 from pipelines.stages import abandoning, preparing
 from pipelines.stages.gates import take_back
-from pipelines.store import attempts, ledger, small
+from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt
 from pipelines.store.fence import BY_SOURCE
 from pipelines.store.ledger import Asked, Run, forget, read_rows, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.retention import gone_from, say_gone
+from pipelines.store.runs import Runs
 from pipelines.store.tables import Folder
 from pipelines.windows import Gone
 from tests.stages.rides import (
@@ -146,15 +146,15 @@ def test_who_ends_a_batch_that_is_taken_over_since_it_last_asked_leaves_it(
     rides: Rides, monkeypatch: pytest.MonkeyPatch, abandons: bool
 ) -> None:
     older, newer, left = rides.begin(SECOND), list[Run](), [True]
-    puts = ledger._put
+    puts = Runs.put
 
-    def slept(runs: DeltaTable, rows: list[LedgerRow], *changed: LedgerRow) -> None:
+    def slept(runs: Runs, *rows: LedgerRow) -> None:
         if left:
             left.pop()
             newer.append(rides.begin(SECOND))
-        puts(runs, rows, *changed)
+        puts(runs, *rows)
 
-    monkeypatch.setattr(ledger, "_put", slept)
+    monkeypatch.setattr(Runs, "put", slept)
     with pytest.raises(WaitForTheBatch):
         if abandons:
             abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)

@@ -11,8 +11,9 @@ from deltalake import write_deltalake
 
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import Interval, to_us
+from pipelines.store.instants import in_microseconds
 from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.reader import count_rows, in_microseconds, read_ledger, read_table, table_path
+from pipelines.store.reader import count_rows, read_ledger, read_table, table_path
 
 INSTANT = pa.timestamp("us", tz="UTC")
 

@@ -37,7 +37,7 @@ from pipelines.ingest import fated, to_events
 from pipelines.ingest.watermark import arrival_watermark
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
 from pipelines.spec import Every, load
-from pipelines.store.reader import in_microseconds
+from pipelines.store.instants import in_microseconds
 from pipelines.windows import session_windows
 from tests.transcripts.on_delta import SPEC
 from tests.transcripts.reading import Batch, Told, Transcript

@@ -1,0 +1,52 @@
+"""The table `runs` as it stood when it was opened, and what a commit changes of it.
+
+A commit writes its own rows, for each batch makes several and the ledger grows by a row a batch; all rows are
+written where the files have become many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deltalake import DeltaTable
+
+from pipelines.store import small
+from pipelines.store.ledger_rows import LedgerRow
+from pipelines.store.remembered import rows_of
+from pipelines.store.sql import is_batch
+from pipelines.store.tables import Folder
+
+MOST_FILES = 64
+"""To open one takes a reader a millisecond; to write a row anew takes thirty microseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """The ledger as it stood. Writing to it raises `CommitFailedError` if anything was written since."""
+
+    opened: DeltaTable
+    rows: list[LedgerRow]
+
+    def put(self, *rows: LedgerRow) -> None:
+        """Write rows, each in the place of the one of the same batch and revision."""
+        self._replace(rows, rows)
+
+    def take_out(self, *rows: LedgerRow) -> None:
+        """Take rows out."""
+        self._replace(rows, ())
+
+    def _replace(self, old: Sequence[LedgerRow], new: Sequence[LedgerRow]) -> None:
+        if max(len(old), len(self.opened.file_uris())) < MOST_FILES:
+            of_old = [f"({is_batch(row.batch)} AND revision = {row.revision})" for row in old]
+            small.overwrite(self.opened, [row.values() for row in new], where=" OR ".join(of_old))
+            return
+        gone = {(row.batch, row.revision) for row in old}
+        kept = [row for row in self.rows if (row.batch, row.revision) not in gone]
+        small.overwrite(self.opened, [row.values() for row in (*kept, *new)])
+
+
+def open_runs(store: Folder) -> Runs:
+    """The ledger as it now stands."""
+    opened = small.open_table(store, "runs")
+    return Runs(opened=opened, rows=rows_of(opened))
