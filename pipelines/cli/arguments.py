@@ -34,6 +34,7 @@ class Arguments(argparse.Namespace):
     since: str | None
     until: str | None
     every: str | None
+    behind: str | None
     watermark: str | None
     final: bool
     replace: bool
@@ -135,6 +136,12 @@ def _add_options(command: Parser, name: str) -> None:
                 metavar="DURATION",
                 required=True,
                 help="how long a batch is at least",
+            )
+            command.add_argument(
+                "--behind",
+                metavar="DURATION",
+                help="leave to the next batch what arrived in the last DURATION: as long as it may take from "
+                "the arrival time of a row until it can be read",
             )
             command.add_argument(
                 "--from",

@@ -1,11 +1,12 @@
 """`sash follow`: micro-batches as time goes on, in one session.
 
-Each batch takes what has arrived since the one before it, up to now; it ends at a whole multiple of
-`--every`, so that batches meet wherever they are cut.
+Each batch takes what has arrived since the one before it, up to now, or up to `--behind` before now; it ends
+at a whole multiple of `--every`, so that batches meet wherever they are cut.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -17,8 +18,8 @@ from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import gone_on_with, interrupted
 from pipelines.cli.session import session_of
-from pipelines.cli.turns import await_turn
-from pipelines.errors import CorrectTheCall, WaitForTheBatch
+from pipelines.cli.turns import PAUSE_SECONDS, await_turn
+from pipelines.errors import CorrectTheCall, RunAgain, WaitForTheBatch
 from pipelines.intervals import Interval, floor_to, show_instant, to_us
 from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site, run_batch
@@ -26,6 +27,7 @@ from pipelines.store.ledger_rows import newest, unfinished
 from pipelines.store.reader import read_ledger
 
 SECOND_US = 1_000_000
+TRIES = 3
 
 
 def follow(arguments: Arguments) -> None:
@@ -33,13 +35,14 @@ def follow(arguments: Arguments) -> None:
     first: who has followed until then may have been killed.
     """
     pipeline, every_us = pipeline_of(arguments), duration_of(arguments.every or "", "--every")
+    behind_us = 0 if arguments.behind is None else duration_of(arguments.behind, "--behind")
     store = store_of(arguments, pipeline)
     start_us = _start_us(arguments, pipeline, store=store, every_us=every_us)
     site = Site(session_of(arguments), store, pipeline)
     pending = _left(arguments, pipeline, store=store)
     with ending() as end:
         if pending is not None:
-            _run(arguments, site, batch=pending, end=end)
+            _run_in_turn(arguments, site, batch=pending, end=end)
         print(f"following {pipeline.name}, a batch every {arguments.every}; Ctrl-C ends it", flush=True)
         if start_us > _now_us():
             begins = show_instant(start_us)
@@ -48,11 +51,12 @@ def follow(arguments: Arguments) -> None:
             # Others may have run batches meanwhile, or all of them anew.
             last = newest(read_ledger(store, pipeline.name))
             start_us = start_us if last is None else last.batch.end_us
-            end_us = floor_to(_now_us(), every_us)
+            until_us = _now_us() - behind_us
+            end_us = floor_to(until_us, every_us)
             if end_us > start_us:
-                _run(arguments, site, batch=Interval(start_us, end_us), end=end)
+                _run_in_turn(arguments, site, batch=Interval(start_us, end_us), end=end)
             else:
-                end.wait((every_us - _now_us() % every_us) / SECOND_US)
+                end.wait((every_us - until_us % every_us) / SECOND_US)
     left = unfinished(read_ledger(store, pipeline.name))
     print("no batch is unfinished" if left is None else f"batch {left.batch} is unfinished")
 
@@ -68,6 +72,30 @@ def _left(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Interval |
             f"{again(arguments, pipeline, pending=pending)}"
         )
     return None if pending is None else pending.batch
+
+
+def _run_in_turn(arguments: Arguments, site: Site, *, batch: Interval, end: Ending) -> None:
+    """Run a batch once no other is running, unless the end is asked for before that: who corrects an older
+    one between two micro-batches does not end those. Where running again may help, it is.
+    """
+    told, tries = None, 1
+    while not end.is_asked:
+        try:
+            return _run(arguments, site, batch=batch, end=end)
+        except WaitForTheBatch as error:
+            other = unfinished(read_ledger(site.store, site.declared.name))
+            if error.is_over or other is None or other.batch == batch or other.status != "running":
+                raise
+            if other.batch != told:
+                print(f"waiting: batch {other.batch} is running", file=sys.stderr)
+            told = other.batch
+        except RunAgain as error:
+            if tries == TRIES:
+                raise
+            tries += 1
+            print(f"{error}. It is: try {tries} of {TRIES}", file=sys.stderr)
+        end.wait(PAUSE_SECONDS)
+    return None
 
 
 def _run(arguments: Arguments, site: Site, *, batch: Interval, end: Ending) -> None:

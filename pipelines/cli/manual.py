@@ -82,8 +82,9 @@ are accumulated, one after the other. With --rebuild, `accumulate` empties all t
 A batch is every row that arrived in [from, to). Instants are ISO 8601, like 2013-01-01
 or 2013-01-01T06:30; without a zone they are UTC.""",
     examples="""
-  sash stage dags/airport_traffic.yml accumulate --source jfk --from 2013-01-01 --to 2013-01-08
+  sash stage dags/airport_traffic.yml accumulate --from 2013-01-01 --to 2013-01-08
   sash stage dags/airport_traffic.yml combine --from 2013-01-01 --to 2013-01-08
+  sash stage dags/airport_traffic.yml accumulate --source jfk --from 2013-01-01 --to 2013-01-08
 """,
 )
 STATUS = Page(
@@ -158,15 +159,17 @@ and said again, it goes on with the batch that it was at.
 FOLLOW = Page(
     summary="runs micro-batches as time goes on, in one session",
     description="""Runs a batch every so often, in one session: each takes what has arrived since the batch
-before it, up to now. Ctrl-C ends it after the batch that it is at (once more: at once), and so
-does SIGTERM. The newest batch, if it failed or its process was killed, is run again at the next
-start, which takes over what still runs it.
+before it, up to now. A row whose arrival time is before that and that can be read only
+afterwards is in no batch that follows: --behind says how long that may take. While somebody
+runs another batch, it waits. Ctrl-C ends it after the batch that it is at (once more: at once),
+and so does SIGTERM. The newest batch, if it failed or its process was killed, is run again at
+the next start, which takes over what still runs it.
 
 The first batch begins where the newest one ended, else at --from, else at the spec's
 `schedule: {start: …}`, else now.""",
     examples="""
   sash follow dags/airport_traffic.yml --every 10s
-  sash follow dags/airport_traffic.yml --every 1min --from 2024-03-01
+  sash follow dags/airport_traffic.yml --every 1min --behind 20s --from 2024-03-01
 """,
 )
 MAINTAIN = Page(

@@ -22,6 +22,7 @@ from pipelines.stages.before import put_back
 from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.combining_sessions import combine_touched_sessions, leave_sessions
 from pipelines.stages.gates import pass_events, pass_stage
+from pipelines.stages.lines import many
 from pipelines.stages.retained import of_what_is_kept
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
@@ -44,7 +45,9 @@ Counts = dict[str, int]
 
 def combine_batch(work: Work) -> Counts:
     """Combine what the batch touched; returns the counts of frames and sessions."""
-    pass_events(work, accumulated(work))
+    counted = accumulated(work)
+    pass_events(work, counted)
+    _refuse_fewer(work, counted["ingested"])
     whose = is_batch(work.batch)
     _refuse_sources_that_are_gone(work, whose)
     of_batch = work.tables.read("partial_frames").where(whose)
@@ -59,6 +62,30 @@ def combine_batch(work: Work) -> Counts:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
     write_watermark(work)
     return counts
+
+
+def _refuse_fewer(work: Work, rows: int) -> None:
+    """Raise `CorrectTheCall` where late events are to be taken in and rows that counted are not there any
+    more, which would be taken back. Who replays quarantined rows may have mended files, so that some of those
+    are gone, or of another batch; who loses more is told.
+    """
+    before = work.run.opening.before
+    if before is None or work.request.replays is None:
+        return
+    then = before.ingested or 0
+    told = f"batch {work.batch} has {many(rows, 'row')} now, and had {then:,} when it last ran"
+    if work.request.replays == "quarantine":
+        if rows < then - (before.quarantined or 0):
+            work.warned.append(f"{told}: what is not there any more is taken back")
+    elif rows < then:
+        raise _would_lose(told)
+
+
+def _would_lose(told: str) -> CorrectTheCall:
+    return CorrectTheCall(
+        f"{told}: the others would be taken back. Put back what is gone and say this again, or give the "
+        "batch up, with `sash abandon`. If there are to be fewer, run it: `sash run … --ignore-lateness`"
+    )
 
 
 def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from pipelines.errors import CorrectTheSpec, WaitForTheBatch
+from pipelines.errors import CorrectTheCall, CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.read import schemas_of
 from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
@@ -19,12 +19,14 @@ from pipelines.store.attempts import BEGUN_AND_NOTED, first_of, highest, say_ver
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, have_gone, unfinished
 from pipelines.store.reader import left_over
-from pipelines.store.tables import Columns
+from pipelines.store.tables import PARTITIONED_BY, Columns
 from pipelines.store.widening import holds
 from pipelines.store.writes import AS_READ
 
 OF_STATES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
 """The tables whose columns follow from key and aggregates: of one type for as long as they are kept."""
+COME_LATER = ("event_ids",)
+"""The tables that a spec may ask for once batches have run."""
 Unlike = Mapping[str, tuple[str | None, str | None]]
 
 
@@ -54,6 +56,25 @@ def refuse_emptied(site: Site, seen: Iterable[LedgerRow], *, rows: Collection[Le
             f"no batch of pipeline `{site.pipeline.name}` has run, but there are rows in {', '.join(left)}: "
             "it is being rebuilt, or a rebuild was cut off. If nobody is at it, say it again, with "
             "--rebuild, which empties them"
+        )
+
+
+def refuse_lost(site: Site, *, rows: Collection[LedgerRow]) -> None:
+    """Raise `CorrectTheCall` where a table is gone that batches have written: made anew it would be empty,
+    and what the next batch publishes of it wrong. Asked between batches, since on an object store it takes a
+    while.
+    """
+    if is_empty(rows) or unfinished(rows) is not None:
+        return
+    lost = [it for it in PARTITIONED_BY if it not in COME_LATER and not small.is_there(site.tables, it)]
+    if lost:
+        # Numbers of attempts, which tables remember, would begin anew.
+        is_numbered = "attempts" not in lost
+        without = "compute all anew with --rebuild" if is_numbered else "take that folder away, and run all"
+        raise CorrectTheCall(
+            f"pipeline `{site.pipeline.name}` has run, but of its tables {' and '.join(lost)} "
+            f"{'are' if len(lost) > 1 else 'is'} gone from {site.tables.root}. Put back a copy; without one, "
+            f"{without}"
         )
 
 

@@ -24,6 +24,7 @@ from pipelines.stages.preparing import (
     is_to_prepare,
     prepare,
     refuse_emptied,
+    refuse_lost,
     refuse_other_frames,
 )
 from pipelines.stages.publishing import publish_batch
@@ -81,10 +82,10 @@ def run_batch(site: Site, request: Request) -> Iterator[Report]:
 def _open(site: Site, request: Request, *, stage: str | None = None, source: str | None = None) -> Run:
     fingerprint = state_fingerprint(site.pipeline)
     small.create(site.tables, "runs", columns=RUNS)
-    small.create(site.tables, "attempts", columns=ATTEMPTS)
-
-    refuse_too_many_paths(site.pipeline, request.batch)
     rows = read_rows(site.tables)
+    refuse_lost(site, rows=rows)
+    small.create(site.tables, "attempts", columns=ATTEMPTS)
+    refuse_too_many_paths(site.pipeline, request.batch)
 
     def opens(now: list[LedgerRow]) -> Opening:
         refuse_emptied(site, rows, rows=now)

@@ -13,10 +13,14 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from pipelines.cli import follow
 from pipelines.cli.ending import ONCE_S, Ending
+from pipelines.intervals import to_us
 from pipelines.spec import state_fingerprint
 from pipelines.stages import Request, Site, open_batch
+from pipelines.stages.site import folder_of
 from pipelines.store.reader import read_ledger, table_path
+from pipelines.store.runs import open_runs
 from tests.cli.conftest import Place, day, days
 
 MAIN = "import sys; from pipelines.cli.main import main; sys.exit(main())"
@@ -91,6 +95,53 @@ def test_an_older_batch_that_somebody_corrects_is_left_to_them(place: Place, spa
     place.write_run(day(2), day(3), "published", fingerprint=fingerprint)
     said = place.sash("follow", "--every", "1h")
     assert said.code == 4 and "batch [2024-01-01 00:00, 2024-01-02 00:00) is running" in said.err
+
+
+def test_who_corrects_an_older_batch_meanwhile_is_waited_for(
+    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+):
+    fingerprint = state_fingerprint(place.pipeline)
+    place.write_rides([("Bern", 1.0, day(1, 8), day(1, 9))])
+    assert place.sash("run", "--from", "2024-01-02", "--to", "2024-01-03").code == 0
+    turn, waits, waiting = follow.await_turn, [], select.select
+
+    def corrected(*words: object, **how: object) -> None:
+        """Somebody begins to correct an older batch just before the turn of ours, and ends after a while."""
+        if not waits:
+            place.write_run(day(1), day(2), "running", fingerprint=fingerprint)
+        elif len(waits) == 2:
+            open_runs(folder_of(place.store, place.pipeline)).take_out(
+                *[it for it in read_ledger(place.store, "rides") if it.batch == days(1, 2)]
+            )
+        turn(*words, **how)  # type: ignore[arg-type]  # whatever it is given
+
+    def waited(*words: list[int]) -> object:
+        waits.append(words)
+        if len(waits) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return waiting(*words[:3], 0)
+
+    monkeypatch.setattr(follow, "await_turn", corrected)
+    monkeypatch.setattr("pipelines.cli.ending.select.select", waited)
+    said = place.sash("follow", "--every", "1h")
+    assert said.code == 0, said.err
+    assert said.err.count("waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) is running") == 1
+    first, second = sorted(read_ledger(place.store, "rides"), key=lambda row: row.batch)
+    assert (first.batch, second.batch.start_us) == (days(2, 3), days(2, 3).end_us)
+    assert second.status == "published"
+
+
+def test_what_may_not_be_readable_yet_is_left_to_the_next_batch(
+    place: Place, spark: SparkSession, interrupted: None
+):
+    place.write_rides([("Bern", 1.0, day(1, 8), day(1, 9))])
+    before = datetime.now(UTC)
+    began = ("--from", (before - timedelta(hours=9)).isoformat())
+    said = place.sash("follow", "--every", "1min", "--behind", "7h", *began)
+    assert said.code == 0, said.err
+    reached_us = max(row.batch.end_us for row in read_ledger(place.store, "rides"))
+    behind = timedelta(hours=7)
+    assert to_us(before - behind - timedelta(minutes=1)) <= reached_us <= to_us(datetime.now(UTC) - behind)
 
 
 def test_who_asks_once_more_interrupts_the_batch_and_who_asks_between_two_does_not(

@@ -59,6 +59,23 @@ def test_an_abandoned_batch_leaves_the_tables_as_they_were(place: Place, spark: 
     assert early.code == 2 and "the stage accumulate has not run" in early.err
 
 
+def test_a_batch_does_not_run_where_a_table_is_gone_that_others_wrote(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    tables, ledger = Path(place.store) / "rides", read_ledger(place.store, "rides")
+    for gone, advice in (
+        ("frames", "compute all anew with --rebuild"),
+        ("attempts", "take that folder away"),
+    ):
+        (tables / gone).rename(tables.parent / gone)
+        refused = place.sash("run", *SECOND)
+        assert (refused.code, f"of its tables {gone} is gone" in refused.err) == (2, True), refused.err
+        assert advice in refused.err and not (tables / gone).exists()
+        (tables.parent / gone).rename(tables / gone)
+    assert read_ledger(place.store, "rides") == ledger
+    assert place.sash("run", *SECOND).code == 0
+
+
 @pytest.mark.slow
 def test_an_abandoned_batch_can_be_run_again(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
