@@ -8,6 +8,7 @@ from pipelines.aggregates import operation_of, part_names
 from pipelines.aggregates.options import expression
 from pipelines.checks import STAGES, load_suite
 from pipelines.cli.arguments import Arguments
+from pipelines.cli.explain_plans import is_exact
 from pipelines.cli.explain_windows import frames, time_rules, windows
 from pipelines.cli.laws import unloadable
 from pipelines.cli.place import folder_of, pipeline_of
@@ -85,7 +86,9 @@ def _written(told: Scalar | tuple[Scalar, ...]) -> str:
 
 def _deduct(aggregate: Aggregate) -> str:
     parts = operation_of(aggregate).parts
-    return "where types are exact" if all(part.deduct is not None for part in parts) else "no"
+    if any(part.deduct is None for part in parts):
+        return "no"
+    return "yes" if is_exact(aggregate) else "where types are exact"
 
 
 def _tasks(pipeline: Pipeline) -> str:

@@ -1,4 +1,4 @@
-"""How the planner has each result of each sliding or cumulating window put together, in words.
+"""How each result of each window is put together, in words.
 
 Nothing is read, so the types of the values are not known: where they decide, both answers are told.
 """
@@ -14,8 +14,8 @@ from pipelines.aggregates.sums import ROWS, SUM_DIGITS
 from pipelines.cli.written import Value, table
 from pipelines.finalise.parts import MOST_DIGITS, SPARE_DIGITS, StatePart
 from pipelines.finalise.planner import Choice, plan_of
-from pipelines.spec import Aggregate, Cumulate, Pipeline, Sliding
-from pipelines.windows import grid_of
+from pipelines.spec import Aggregate, Cumulate, Pipeline, Sliding, Window
+from pipelines.windows import Grid, grid_of
 
 WORDS = (
     "recombine: each frame is put into all windows that it is in, and each window combines its frames",
@@ -30,12 +30,10 @@ EXACT = f"exact: whole numbers, and decimals of up to {DIGITS} digits, whose run
 
 
 def plans(pipeline: Pipeline) -> str:
-    """A line for each result of each such window, and what the strategies in them mean."""
+    """A line for each result of each window, and what the strategies in them mean."""
     listed = [
-        [window.name, aggregate.name, *_told(aggregate, window.shape, frame_us=frame_us)]
+        [window.name, aggregate.name, *_told(aggregate, window, grid=grid_of(pipeline, window.name))]
         for window in pipeline.windows
-        if isinstance(window.shape, Sliding | Cumulate)
-        and (frame_us := grid_of(pipeline, window.name).frame_us)
         for aggregate in pipeline.aggregates
     ]
     told = {str(strategy) for _, _, strategy, *_ in listed}
@@ -48,7 +46,16 @@ def plans(pipeline: Pipeline) -> str:
     return "\n".join([table(("window", "result", "strategy", "combines a result", "why"), listed), *words])
 
 
-def _told(aggregate: Aggregate, shape: Sliding | Cumulate, *, frame_us: int) -> list[Value]:
+def _told(aggregate: Aggregate, window: Window, *, grid: Grid) -> list[Value]:
+    """The strategy, how many combines a result takes, and why."""
+    if isinstance(window.shape, Sliding | Cumulate) and grid.frame_us is not None:
+        return _planned(aggregate, window.shape, frame_us=grid.frame_us)
+    if grid.of_sessions:
+        return ["recombine", "its partials", "what a session holds is known once its partial sessions are"]
+    return ["recombine", "1", "a window is one frame, and shares it with no other"]
+
+
+def _planned(aggregate: Aggregate, shape: Sliding | Cumulate, *, frame_us: int) -> list[Value]:
     exact = _dearest(aggregate, shape, frame_us=frame_us, kind=LongType())
     rounding = _dearest(aggregate, shape, frame_us=frame_us, kind=DoubleType())
     if exact == rounding:
@@ -65,6 +72,14 @@ def _dearest(aggregate: Aggregate, shape: Sliding | Cumulate, *, frame_us: int, 
     ]
     plan = plan_of(parts, shape=shape, frame_us=frame_us)
     return max(plan.choices, key=lambda choice: choice.combines)
+
+
+def is_exact(aggregate: Aggregate) -> bool:
+    """Whether what left can be taken away again whatever the type of the values."""
+    return not any(
+        isinstance(_kind(part, aggregate, kind=DoubleType()), DoubleType)
+        for part in operation_of(aggregate).parts
+    )
 
 
 def _kind(part: Part, aggregate: Aggregate, *, kind: DataType) -> DataType:

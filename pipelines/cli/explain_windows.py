@@ -42,9 +42,7 @@ def windows(pipeline: Pipeline) -> str:
     """Of each window its shape, and what it costs to put it together."""
     listed = [[window.name, *_told(window, grid_of(pipeline, window.name))] for window in pipeline.windows]
     headers = ("window", "shape", "windows an event is in", "made of")
-    told = table(headers, listed)
-    planned = any(isinstance(window.shape, Sliding | Cumulate) for window in pipeline.windows)
-    return f"{told}\n\n{plans(pipeline)}" if planned else told
+    return f"{table(headers, listed)}\n\n{plans(pipeline)}"
 
 
 def time_rules(pipeline: Pipeline) -> str:
@@ -166,7 +164,11 @@ def _closing(window: Window) -> list[Value]:
     early = "none" if panes.early is None else _trigger(panes.early)
     reached = "passes" if grace_us(window.shape) else "reaches"
     clock = "the end of a batch" if window.time == "arrival" else "the watermark"
-    return [f"when {clock} {reached} its end", closed, early, _trigger(panes.late), panes.mode]
+    due = f"when {clock} {reached} its end"
+    if isinstance(window.shape, Global):
+        # Its end is no instant that a watermark comes to.
+        due, closed = "with --final alone", "when due"
+    return [due, closed, early, _trigger(panes.late), panes.mode]
 
 
 def _trigger(trigger: Trigger) -> str:

@@ -76,4 +76,6 @@ def maintain(spec: str, store: str | None) -> dict[str, int]:
     kept = [maintain_table(tables, table, pipeline=pipeline) for table in tables_of(tables)]
     for one in kept:
         log.info("%s: %d files, now %d; %d rows let go", one.table, one.before, one.after, one.let_go)
+    if not kept:
+        log.warning("%s has no tables in the store that this DAG is given: no batch has run there", spec)
     return {one.table: one.after for one in kept}

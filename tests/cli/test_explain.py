@@ -30,7 +30,7 @@ def test_an_offset_counts_among_the_lengths(place: Place):
 def test_aggregates_say_their_parts(place: Place):
     aggregates = section(place.sash("explain").out, "Aggregates")
     assert "key: city" in aggregates
-    assert "rides count(*) all rides__rows where types are exact" in aggregates
+    assert "rides count(*) all rides__rows yes" in aggregates
     assert "mean_fare avg(fare) all mean_fare__total, mean_fare__rows where types are exact" in aggregates
 
 
@@ -52,7 +52,7 @@ def test_what_cannot_be_deducted_says_so_and_a_where_is_shown(place: Place):
             "{approx_quantile: fare, q: [0.5, 0.9]}",
             "approx_quantile(fare, q 0.5 and 0.9) all mean_fare__sketch no",
         ),
-        ("{histogram: fare}", "histogram(fare) all mean_fare__counts where types are exact"),
+        ("{histogram: fare}", "histogram(fare) all mean_fare__counts yes"),
         (
             "{custom: 'tests.aggregates.mine:SUM_OF_SQUARES', of: fare}",
             "tests.aggregates.mine:SUM_OF_SQUARES(fare) all mean_fare__total where types are exact",
@@ -98,6 +98,18 @@ def test_what_is_exact_is_told_where_that_decides(place: Place):
     assert told in place.sash("explain").out
     place.write_spec(("{avg: fare}", "{max: fare}"))
     assert told not in place.sash("explain").out
+
+
+def test_every_window_has_the_strategy_of_each_result(place: Place):
+    more = "  ever: {global: true}\n  trips: {session: 1 hour}\n  own: {tumbling: 1 hour, unaligned: true}\n"
+    place.write_spec(("schedule:", f"{more}schedule:"))
+    page = place.sash("explain").out
+    told = "\n".join(" ".join(line.split()) for line in page.splitlines())
+    for result in ("rides", "mean_fare"):
+        for window in ("ever", "own"):
+            assert f"{window} {result} recombine 1 a window is one frame, and shares it with no other" in told
+        assert f"trips {result} recombine its partials what a session holds is known once" in told
+    assert "ever with --final alone when due" in told
 
 
 def test_lists_are_merged_and_bits_are_deducted_whatever_the_values_are(place: Place):

@@ -10,7 +10,9 @@ from tests.cli.conftest import Place, day, place
 __all__ = ["place"]
 
 
-def test_it_goes_through_every_spec_of_a_folder(place: Place) -> None:
+def test_it_goes_through_every_spec_of_a_folder(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    assert maintain(str(place.spec), place.store) == {}
+    assert f"{place.spec} has no tables in the store that this DAG is given" in caplog.text
     for number in (1, 2, 3):
         place.write_run(day(number), day(number + 1), "published", fingerprint="f")
     dag = upkeep_dag(place.spec.parent, store=place.store)
