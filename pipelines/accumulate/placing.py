@@ -1,6 +1,6 @@
 """Events on the frames of all grids: one row for each frame that an event is in, and one that counts it.
 
-On a single grid of bins of one length each event is one row, which is all three at once.
+On a single grid of bins of one length each event is one row, which is both at once.
 """
 
 from __future__ import annotations

@@ -6,11 +6,10 @@ operation is needed, so a spec can be read where its module is not.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from pipelines.aggregates.operation import Operation
 from pipelines.errors import CorrectTheSpec
 from pipelines.spec.model import Aggregate
+from pipelines.spec.modules import attribute_of
 
 WANTED = (
     "allowed is `module:attribute`, an Operation or a function of the Aggregate that gives one, of a module "
@@ -22,7 +21,7 @@ def custom(aggregate: Aggregate) -> Operation:
     """The operation that the attribute is or gives. Raises `CorrectTheSpec` where there is none."""
     attribute = str(aggregate.of)
     try:
-        found = _attribute(attribute)
+        found = attribute_of(attribute)
         made = found(aggregate) if callable(found) else found
     # A script that leaves at its end may not leave for Sash.
     except (Exception, SystemExit) as error:
@@ -34,14 +33,6 @@ def custom(aggregate: Aggregate) -> Operation:
     if not names or len(set(names)) < len(names):
         raise _refused(aggregate, f"its parts are called {', '.join(names) or 'nothing'}; give each a name")
     return made
-
-
-def _attribute(attribute: str) -> object:
-    module, _, path = attribute.partition(":")
-    found: object = import_module(module)
-    for name in path.split("."):
-        found = getattr(found, name)
-    return found
 
 
 def _refused(aggregate: Aggregate, why: str) -> CorrectTheSpec:

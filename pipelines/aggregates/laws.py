@@ -28,7 +28,7 @@ ACCUMULATED = (*DEALT, "whole", "nothing")
 """The states that events are accumulated into. `null` is the one that stands where there is no row."""
 
 ONCE = {
-    **{name: (name,) for name in (*DEALT, "whole", "nothing")},
+    **{name: (name,) for name in ACCUMULATED},
     "xy": ("x", "y"),
     "yx": ("y", "x"),
     "yz": ("y", "z"),

@@ -109,11 +109,11 @@ def _entries_alike(one: Column, other: Column, *, kind: MapType) -> Column:
         entries = StructType([StructField("key", kind.keyType), StructField("value", kind.valueType)])
         return are_alike(_entries(one), _entries(other), kind=ArrayType(entries))
 
-    def is_there(key: Column, value: Column) -> Column:
+    def is_unlike(key: Column, value: Column) -> Column:
         alike = are_alike(value, F.try_element_at(other, key), kind=kind.valueType)
         return ~(F.map_contains_key(other, key) & alike)
 
-    unlike = F.size(F.map_filter(one, is_there))
+    unlike = F.size(F.map_filter(one, is_unlike))
     return (F.size(one) == F.size(other)) & (unlike == 0)
 
 

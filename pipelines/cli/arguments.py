@@ -131,24 +131,7 @@ def _add_options(command: Parser, name: str) -> None:
             _add_batch(command, required=False)
             _add_wait(command)
         case "follow":
-            command.add_argument(
-                "--every",
-                metavar="DURATION",
-                required=True,
-                help="how long a batch is at least",
-            )
-            command.add_argument(
-                "--behind",
-                metavar="DURATION",
-                help="leave to the next batch what arrived in the last DURATION: as long as it may take from "
-                "the arrival time of a row until it can be read",
-            )
-            command.add_argument(
-                "--from",
-                dest="since",
-                metavar="INSTANT",
-                help="where to begin, if nothing has run",
-            )
+            _add_options_of_following(command)
         case "show":
             _add_choice_of_rows(command)
 
@@ -160,6 +143,17 @@ def _add_choice_of_rows(command: Parser) -> None:
         "--limit", metavar="N", type=_whole, help="at most N rows; 20 where --format is table"
     )
     command.add_argument("--format", choices=FORMATS, default="table", help="table, csv or json lines")
+
+
+def _add_options_of_following(command: Parser) -> None:
+    command.add_argument("--every", metavar="DURATION", required=True, help="how long a batch is at least")
+    command.add_argument(
+        "--behind",
+        metavar="DURATION",
+        help="leave to the next batch what arrived in the last DURATION: as long as it may take from the "
+        "arrival time of a row until it can be read",
+    )
+    command.add_argument("--from", dest="since", metavar="INSTANT", help="where to begin, if nothing has run")
 
 
 def _add_every(command: Parser) -> None:

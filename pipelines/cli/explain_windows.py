@@ -99,7 +99,7 @@ def _lengths(shape: Shape) -> list[str]:
 
 
 def _told(window: Window, grid: Grid) -> tuple[str, str, str]:
-    """The same as of its shape, and where it begins."""
+    """What its shape is and where it begins, how many windows hold an event, and what one is made of."""
     shape, held, made = _shape(window.shape, grid)
     begins = "" if window.from_us is None else f", from {show_instant(window.from_us)}"
     return f"{shape}{begins}", held, made

@@ -192,11 +192,13 @@ def _that_count_more(
     if not count_rows(store, pipeline.name, table="quarantine", where=WITHOUT_TIME):
         return []
     near = reading_beside(pipeline, found, others=ingested)
-    site = Site(session_of(arguments), store, pipeline) if near else None
+    if not near:
+        return []
+    site = Site(session_of(arguments), store, pipeline)
     try:
-        return [] if site is None else claiming(site, {batch: ingested[batch] for batch in near})
+        return claiming(site, {batch: ingested[batch] for batch in near})
     except Exception as error:
-        known = None if site is None else in_words(error, site)
+        known = in_words(error, site)
         if known is None:
             raise
         raise known from error

@@ -33,7 +33,6 @@ from pipelines.windows import (
     with_islands,
 )
 
-PROTO = ("window", "window_start", "window_end")
 OUTER = "_around_"
 WHOLE = "_is_whole"
 
@@ -151,7 +150,9 @@ def combine_sessions(
     areas: DataFrame,
     pipeline: Pipeline,
 ) -> DataFrame:
-    """The sessions in the areas: key, `PROTO`, parts, `event_count`, which is zero for one that is gone."""
+    """The sessions in the areas: key, `window, window_start, window_end`, parts, `event_count`, zero for one
+    that is gone.
+    """
     place = (*pipeline.key, "window")
     inside = _timed(partials.where("event_count > 0")).join(areas, on=_within(place), how="left_semi")
     free = inside.join(_around(stand.closed, place), on=_within(place), how="left_anti")

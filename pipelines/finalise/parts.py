@@ -81,7 +81,7 @@ class Reach:
     """The change points of a block that an aggregate function can be applied over.
 
     `so_far` in ascending order with the present one, `block` all of them; `to_come` after the present one.
-    The last two are for functions of the place in an order.
+    `ascending` and `descending` are for functions of the place in an order.
     """
 
     so_far: Over

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from pipelines.finalise.publication import Publication
 from pipelines.finalise.results import RESULT_BOUNDS
-from pipelines.finalise.retractions import as_panes, was_due
+from pipelines.finalise.retractions import as_panes, as_taken_back
 from pipelines.finalise.sessions import renamed, same_place
 from pipelines.finalise.triggers import is_published
 from pipelines.spec import Pipeline
@@ -18,16 +18,7 @@ BROUGHT = "_brought_"
 def taken_back(last: DataFrame, *, pipeline: Pipeline, publication: Publication) -> DataFrame:
     """The retract rows of all that stands of the old shapes, in the shape of panes."""
     stands = last.where(F.col("window").isin(list(publication.reshaped)) & is_published())
-    retracted = stands.select(
-        *pipeline.key,
-        *RESULT_BOUNDS,
-        "_last",
-        F.when(was_due(pipeline.windows, publication), F.lit("LATE"))
-        .otherwise(F.lit("EARLY"))
-        .alias("timing"),
-        (F.col("_last.pane_index") + 1).alias("pane_index"),
-        publication.is_final(pipeline).alias("is_final"),
-    )
+    retracted = as_taken_back(stands, pipeline.windows, pipeline=pipeline, publication=publication)
     return as_panes(retracted, pipeline, restated=True)
 
 

@@ -53,16 +53,8 @@ def retracted_sessions(
         return as_panes(brought, pipeline, restated=False)
     # One that stands beside them as it was published has events of its own.
     others = now.join(stood, on=same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
-    emptied = _emptied(gone, others, partials=of_apart, pipeline=pipeline).select(
-        *pipeline.key,
-        *RESULT_BOUNDS,
-        "_last",
-        F.when(was_due(session_windows(pipeline), publication), F.lit("LATE"))
-        .otherwise(F.lit("EARLY"))
-        .alias("timing"),
-        (F.col("_last.pane_index") + 1).alias("pane_index"),
-        publication.is_final(pipeline).alias("is_final"),
-    )
+    emptied = _emptied(gone, others, partials=of_apart, pipeline=pipeline)
+    emptied = as_taken_back(emptied, session_windows(pipeline), pipeline=pipeline, publication=publication)
     return as_panes(brought.unionByName(emptied), pipeline, restated=publication.restated)
 
 
@@ -90,7 +82,24 @@ def _replaced(panes: DataFrame, gone: DataFrame, *, partials: DataFrame, pipelin
     )
 
 
-def was_due(windows: Sequence[Window], publication: Publication) -> Column:
+def as_taken_back(
+    stands: DataFrame, windows: Sequence[Window], *, pipeline: Pipeline, publication: Publication
+) -> DataFrame:
+    """What stands of these definitions as it is taken back by itself: `_last`, timing, index, whether it is
+    the last pane.
+    """
+    timing = F.when(is_due_after(windows, publication), F.lit("LATE")).otherwise(F.lit("EARLY"))
+    return stands.select(
+        *pipeline.key,
+        *RESULT_BOUNDS,
+        "_last",
+        timing.alias("timing"),
+        (F.col("_last.pane_index") + 1).alias("pane_index"),
+        publication.is_final(pipeline).alias("is_final"),
+    )
+
+
+def is_due_after(windows: Sequence[Window], publication: Publication) -> Column:
     """Whether a window of one of these definitions is due after the batch."""
     grace = by_window(windows, lambda it: F.lit(grace_us(it.shape)))
     reached_us = by_window(windows, lambda it: F.lit(publication.reached_us(it)))

@@ -75,9 +75,9 @@ def _with_touched(open_ones: DataFrame, touched: DataFrame, *, pipeline: Pipelin
 def with_cut_anew(
     states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline, marks: Sequence[str]
 ) -> DataFrame:
-    """The same, where sessions are marked, as `CUT`, or as `TOUCHED` and `CORRECTED`, that the batch has cut
-    anew: an event may move the bounds of later ones that do not hold it. `stood` are those before it, where
-    they are known.
+    """The states, where sessions that the batch has cut anew are marked, as `CUT`, or as `TOUCHED` and
+    `CORRECTED`: an event may move the bounds of later ones that do not hold it. `stood` are those before
+    the batch, where they are known.
     """
     windows = session_windows(pipeline)
     if not any(keeps_apart(it.shape) for it in windows):

@@ -52,9 +52,8 @@ def known_ids(event_ids: DataFrame, source: Source, *, from_us: int) -> DataFram
 def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame) -> DataFrame:
     """The events, where those whose id came before have the fate DUPLICATE. `known` as `known_ids` gives."""
     told = _event_id(source)
-    has_id = reduce(and_, [F.col(f"`{name}`").isNotNull() for name in told.of], passes())
-    same = [_as_known(fated_events, known, name=name) == F.col(f"_known_{name}") for name in told.of]
-    beside = fated_events.withColumn(HAS_ID, has_id).join(known, on=same, how="left")
+    same = [_as_known(known, name=name) == F.col(f"_known_{name}") for name in told.of]
+    beside = fated_events.withColumn(HAS_ID, _has_id(told)).join(known, on=same, how="left")
     alike = [HAS_ID, *[f"`{name}`" for name in told.of]]
     # In an order that serves all that is asked of an id: rows are shuffled and sorted once.
     in_order = W.partitionBy(*alike).orderBy(ARRIVAL_US, EVENT_US, *_in_order(fated_events))
@@ -66,7 +65,12 @@ def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame
     return told_apart.select(*[F.col(f"`{name}`") for name in own], fate)
 
 
-def _as_known(events: DataFrame, known: DataFrame, *, name: str) -> Column:
+def _has_id(told: EventId) -> Column:
+    """Whether an event passes and has all that its id is of."""
+    return reduce(and_, [F.col(f"`{name}`").isNotNull() for name in told.of], passes())
+
+
+def _as_known(known: DataFrame, *, name: str) -> Column:
     """A column of the id as earlier batches kept it: where they had texts, a number of now is one too."""
     kept = known.schema[f"_known_{name}"].dataType
     own = F.col(f"`{name}`")
@@ -86,8 +90,7 @@ def _in_order(events: DataFrame) -> list[Column]:
 def counted_ids(fated_events: DataFrame, source: Source) -> DataFrame:
     """The rows of the table `event_ids`: the ids of the events that count, and their `arrival_time`."""
     told = _event_id(source)
-    has_id = reduce(and_, [F.col(f"`{name}`").isNotNull() for name in told.of], passes())
-    return fated_events.where(has_id).select(
+    return fated_events.where(_has_id(told)).select(
         *[F.col(f"`{name}`") for name in told.of], F.timestamp_micros(ARRIVAL_US).alias("arrival_time")
     )
 

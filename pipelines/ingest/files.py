@@ -18,9 +18,10 @@ RECURSIVE = "recursiveFileLookup"
 
 def has_files(source: Source, *, batch: Interval, home: Path) -> bool:
     """Whether the source has something to be read for the batch, as far as this machine can tell."""
-    paths = () if source.path is None else expand_paths(source.path, batch)
-    goes_down = goes_down_in(source)
-    return source.path is None or any(is_there(absolute(path, home), goes_down=goes_down) for path in paths)
+    if source.path is None:
+        return True
+    paths, goes_down = expand_paths(source.path, batch), goes_down_in(source)
+    return any(is_there(absolute(path, home), goes_down=goes_down) for path in paths)
 
 
 def any_path(source: Source, home: Path) -> str:
@@ -56,8 +57,10 @@ def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> in
     `None` where they are not on this machine's disk, where only Spark knows which they are, and where one
     goes away meanwhile.
     """
-    paths = [absolute(path, home) for path in expand_paths(source.path, batch)] if source.path else [""]
-    if any(path == "" or only_spark_tells(path) for path in paths):
+    if source.path is None:
+        return None
+    paths = [absolute(path, home) for path in expand_paths(source.path, batch)]
+    if any(map(only_spark_tells, paths)):
         return None
     total = 0
     try:

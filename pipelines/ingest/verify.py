@@ -246,7 +246,9 @@ def _kinds(rows: DataFrame, asked: Sequence[Asked]) -> list[DataType]:
     selected = rows.select(
         *[F.expr(one.sql).alias(f"expression_{number}") for number, one in enumerate(asked)]
     )
-    return [field.dataType for field in selected.schema.fields] if joined.schema.fields else []
+    # Over Connect a plan is looked at only when its schema is asked for.
+    _ = joined.schema
+    return [field.dataType for field in selected.schema.fields]
 
 
 def _disagreements(pipeline: Pipeline, schemas: dict[str, dict[str, str]]) -> Iterator[str]:
@@ -290,4 +292,4 @@ def check(spark: SparkSession, pipeline: Pipeline, *, schemas: Schemas) -> None:
     """Raise `CorrectTheSpec` with all problems that `verify` finds."""
     problems = verify(spark, pipeline, schemas=schemas)
     if problems:
-        raise CorrectTheSpec(str(pipeline.path.name), with_lines(problems, pipeline))
+        raise CorrectTheSpec(pipeline.path.name, with_lines(problems, pipeline))

@@ -117,9 +117,8 @@ def pipeline_watermark(before_us: int | None, standings: Sequence[Standing]) -> 
     if any(one.waits for one in standings):
         return before_us
     active = [one.active_us for one in standings if one.active_us is not None]
-    furthest = [one.furthest_us for one in standings if one.furthest_us is not None]
-    reached = min(active) if active else max(furthest, default=None)
-    return max((instant for instant in (before_us, reached) if instant is not None), default=None)
+    reached_us = min(active) if active else largest(*[one.furthest_us for one in standings])
+    return largest(before_us, reached_us)
 
 
 def watermark_after(

@@ -146,7 +146,7 @@ def refuse_early(batch: Interval, wishes: Wishes, *, run_type: str) -> None:
     the schedule would not come back to it.
     """
     if wishes.batch is None and run_type not in BY_INTERVAL:
-        ended(batch)
+        refuse_unended(batch)
 
 
 def earlier_at_work(batch: Interval, rows: Sequence[LedgerRow]) -> str | None:
@@ -169,17 +169,18 @@ def following(rows: Sequence[LedgerRow], pipeline: Pipeline) -> Interval:
     same.
     """
     batch = next_batch(rows, pipeline)
-    return batch if is_begun(rows, batch) else ended(batch)
+    if not is_begun(rows, batch):
+        refuse_unended(batch)
+    return batch
 
 
-def ended(batch: Interval) -> Interval:
-    """The batch, if no row can arrive for it any more. Raises `CorrectTheCall` if it goes on."""
+def refuse_unended(batch: Interval) -> None:
+    """Raise `CorrectTheCall` where rows can still arrive for a batch."""
     if from_us(batch.end_us) > datetime.now(UTC):
         raise CorrectTheCall(
             f"batch {batch} has not ended yet: rows still arrive for it. Trigger the DAG after "
             "that, or with `from` and `to` to run it all the same, or another one"
         )
-    return batch
 
 
 def store_of(pipeline: Pipeline, store: str | None) -> str:

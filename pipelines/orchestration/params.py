@@ -143,7 +143,7 @@ def _read_instant(answers: Mapping[str, object], name: str) -> int | None:
             f"params of this run: `{name}` is {answer!r}; wanted is an instant like 2013-01-31T00:00:00Z"
         )
     try:
-        return int(parse_instant(answer))
+        return parse_instant(answer)
     except ValueError as error:
         raise CorrectTheCall(f"params of this run: `{name}` is `{answer}`: {error}") from error
 

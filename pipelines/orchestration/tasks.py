@@ -19,7 +19,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import from_us
 from pipelines.orchestration import choosing, embedded, kept
-from pipelines.orchestration.batches import Chosen, batch_in, taken
+from pipelines.orchestration.batches import Chosen, batch_in
 from pipelines.orchestration.connection import configured_address
 from pipelines.spec import Pipeline, load
 from pipelines.store.ledger_rows import LedgerRow, standing, unfinished
@@ -54,7 +54,7 @@ class BatchTasks:
             raise AirflowFailException(
                 "no batch was chosen in this run: clear `choose_batch`, with those after it"
             )
-        pipeline, batch = load(self.spec), taken(chosen)[0]
+        pipeline, batch = load(self.spec), batch_in(chosen)
         pending = unfinished(self._rows(pipeline))
         try:
             if choosing.has_to_wait(batch, pending, pipeline=pipeline, store=self.store):
@@ -115,14 +115,14 @@ class BatchTasks:
         self._leave(opened)
         if state == "success" and self._is_unpublished(opened):
             raise AirflowFailException(
-                f"batch {taken(opened)[0]} is not published: a task was cleared without those after it, or "
+                f"batch {batch_in(opened)} is not published: a task was cleared without those after it, or "
                 f"`{publish}` was marked as done by hand. Clear `{publish}`, with the failed tasks before it"
             )
         if state != "success":
             # Those that were skipped, as all are of a run that was marked as failed, are no failed ones.
             cleared = f"`{publish}` with those before it" if state == "skipped" else "the failed tasks"
             raise AirflowFailException(
-                f"batch {taken(opened)[0]} was not published: the task `{publish}` is "
+                f"batch {batch_in(opened)} was not published: the task `{publish}` is "
                 f"{state or 'not run'}. Look at the tasks before it; once that is put right, clear "
                 f"{cleared} of this run, and it goes on where it stopped"
             )
@@ -144,7 +144,7 @@ class BatchTasks:
         attempt = opened.get("attempt")
         is_left = leave(
             tables,
-            taken(opened)[0],
+            batch_in(opened),
             revision=int(str(opened["revision"])),
             opened=None if attempt is None else int(attempt),
         )
@@ -198,7 +198,7 @@ class BatchTasks:
     def _row(self, opened: Chosen) -> LedgerRow | None:
         """What the ledger says of the batch."""
         rows = standing(self._rows(load(self.spec)))
-        return next((row for row in rows if row.batch == taken(opened)[0]), None)
+        return next((row for row in rows if row.batch == batch_in(opened)), None)
 
     def _rows(self, pipeline: Pipeline) -> list[LedgerRow]:
         from pipelines.store.reader import read_ledger

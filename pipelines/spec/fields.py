@@ -83,7 +83,7 @@ class Fields:
         located = self.take(name)
         if located is None:
             if required:
-                self.refuse(None, f"`{name}` is missing; it is required", name="")
+                self.refuse(None, f"`{name}` is missing; it is required")
             return None
         if isinstance(located.value, str) and located.value.strip():
             return located.value

@@ -43,10 +43,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """One result column: an operation, what it is of (`None`: of rows), and which rows count (`None`.
-
-    All).
-    """
+    """One result column: an operation, what it is of (`None`: rows), and which rows count (`None`: all)."""
 
     name: str
     op: str
@@ -138,10 +135,7 @@ Mode = Literal["accumulating", "discarding", "retracting"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panes:
-    """When a window publishes beside ON_TIME, and how it publishes again. `early=None`.
-
-    Not before it is due.
-    """
+    """When a window publishes beside ON_TIME (`early=None`: not before it is due), and how it does again."""
 
     early: Trigger | None = None
     late: Trigger = EachBatch()

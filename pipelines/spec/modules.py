@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import reduce
+from importlib import import_module
 
 from pipelines.spec.model import Pipeline
 
@@ -18,6 +20,12 @@ def parse_attribute(value: object) -> str:
     if isinstance(value, str) and ATTRIBUTE.fullmatch(value):
         return value
     raise ValueError(f"found `{value}`; allowed is `module:attribute`")
+
+
+def attribute_of(name: str) -> object:
+    """What `module:attribute` names. Raises whatever its module raises as it is loaded."""
+    module, _, path = name.partition(":")
+    return reduce(getattr, path.split("."), import_module(module))
 
 
 def find_modules_beside(pipeline: Pipeline) -> None:

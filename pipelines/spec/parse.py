@@ -9,7 +9,7 @@ from pathlib import Path
 from pipelines.errors import CorrectTheSpec
 from pipelines.spec.check import name_problems
 from pipelines.spec.fields import Fields, Problems
-from pipelines.spec.model import Panes, Pipeline, Retention, Schedule, Window
+from pipelines.spec.model import Panes, Pipeline, Retention, Schedule
 from pipelines.spec.operations import read_aggregates
 from pipelines.spec.shapes import read_panes, read_windows
 from pipelines.spec.sources import SourceTimes, limit_of, read_sources
@@ -77,7 +77,7 @@ def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -
         sources=sources,
         key=key or (),
         aggregates=read_aggregates(document, problems),
-        windows=_windows(document, panes, lateness_us=lateness_us, problems=problems),
+        windows=read_windows(document, panes, lateness_us=lateness_us, problems=problems),
         schedule=_schedule(document),
         batch_us=batch_us or DAY_US,
         retention=_retention(document),
@@ -85,10 +85,6 @@ def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -
         home=home,
         path=path,
     )
-
-
-def _windows(document: Fields, panes: Panes, *, lateness_us: int, problems: Problems) -> tuple[Window, ...]:
-    return read_windows(document, panes, lateness_us=lateness_us, problems=problems)
 
 
 def _schedule(document: Fields) -> Schedule | None:

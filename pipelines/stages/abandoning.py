@@ -8,9 +8,8 @@ batch is still unfinished: it may be abandoned again, or run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
 
-from pipelines.checks import Stage
+from pipelines.checks import STAGES
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
@@ -38,7 +37,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     if pending is None or pending.batch != batch:
         raise _not_unfinished(batch, pending)
 
-    fingerprint = pending.spec_fingerprint or ""
+    fingerprint = pending.spec_fingerprint
 
     def opens(rows: list[LedgerRow]) -> Opening:
         now = unfinished(rows)
@@ -107,5 +106,5 @@ def lanes_of(store: Folder, pipeline: Pipeline) -> dict[str, list[str]]:
         **{table: [table] for table in WHOLE},
         **by_source,
         "watermarks": ["watermarks", *by_source["watermarks"]],
-        "checks": ["checks", f"checks/{LAW}", *[f"checks/{stage}" for stage in get_args(Stage)]],
+        "checks": ["checks", f"checks/{LAW}", *[f"checks/{stage}" for stage in STAGES]],
     }

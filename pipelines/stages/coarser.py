@@ -40,6 +40,4 @@ def _say(work: Work, what: str) -> None:
     def mine() -> None:
         still_mine(work.tables, work.run)
 
-    mine()
-    if small.property_of(work.tables, "frames", name=PROPERTY) != what:
-        small.set_property(work.tables, "frames", name=PROPERTY, value=what, still_mine=mine)
+    small.set_property(work.tables, "frames", name=PROPERTY, value=what, still_mine=mine)

@@ -78,14 +78,10 @@ def _refuse_fewer(work: Work, rows: int) -> None:
         if rows < then - (before.quarantined or 0):
             work.warned.append(f"{told}: what is not there any more is taken back")
     elif rows < then:
-        raise _would_lose(told)
-
-
-def _would_lose(told: str) -> CorrectTheCall:
-    return CorrectTheCall(
-        f"{told}: the others would be taken back. Put back what is gone and say this again, or give the "
-        "batch up, with `sash abandon`. If there are to be fewer, run it: `sash run … --ignore-lateness`"
-    )
+        raise CorrectTheCall(
+            f"{told}: the others would be taken back. Put back what is gone and say this again, or give the "
+            "batch up, with `sash abandon`. If there are to be fewer, run it: `sash run … --ignore-lateness`"
+        )
 
 
 def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:

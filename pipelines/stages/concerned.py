@@ -34,7 +34,7 @@ from pipelines.stages.reached import concern_in, reached
 from pipelines.stages.retained import of_sessions_that_are_kept
 from pipelines.stages.site import Work
 from pipelines.store.asked import are_any, first_of, stretches_in
-from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_after, text
+from pipelines.store.sql import ALL, NONE, Instant, is_batch, is_of_windows, not_after, text
 from pipelines.windows import cuts_freely, grace_us, grid_of, merges
 
 
@@ -287,7 +287,7 @@ def _may_end(concerns: Sequence[Concern]) -> str:
 
 
 def _of_windows(concerns: Sequence[Concern]) -> str:
-    return f"window IN ({', '.join(text(concern.window.name) for concern in concerns)})"
+    return is_of_windows(concern.window.name for concern in concerns)
 
 
 def _reaching(needed: Sequence[Interval], size_us: int) -> list[Interval]:

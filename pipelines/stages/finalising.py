@@ -45,7 +45,7 @@ from pipelines.stages.told import last_of, of_run, told_before
 from pipelines.store import small
 from pipelines.store.asked import are_any, counts_in
 from pipelines.store.ledger import still_mine
-from pipelines.store.sql import NONE, text
+from pipelines.store.sql import NONE, is_of_windows
 from pipelines.store.writes import append, replace
 from pipelines.windows import keeps_apart
 
@@ -96,7 +96,7 @@ def finalise_batch(work: Work) -> Counts:
 
 
 def _with_cut_anew(work: Work, groups: Sequence[Group], *, found: Sequence[Concerned]) -> list[Concerned]:
-    """The same, where sessions are marked that did not stand before the batch."""
+    """What was found, where sessions are marked that did not stand before the batch."""
     if not any(keeps_apart(it.shape) for it in work.pipeline.windows):
         return [*found]
     stood = stood_before(work, "sessions")
@@ -141,7 +141,7 @@ def _with_whole_values(work: Work, last: DataFrame, *, reach: Sequence[str]) -> 
     if not names:
         return last
     near = " OR ".join(f"({it})" for it in reach)
-    of_windows = f"window IN ({', '.join(text(name) for name in names)}) AND ({near})"
+    of_windows = f"{is_of_windows(names)} AND ({near})"
     said = [aggregate.name for aggregate in work.pipeline.aggregates]
     columns = [*work.pipeline.key, *RESULT_BOUNDS, *said, "event_count"]
     stood = None if work.run.is_first else stood_before(work, "windows")

@@ -40,10 +40,11 @@ from pipelines.ingest.fate import as_read
 from pipelines.spec import is_uri
 from pipelines.stages.site import Site, Work
 from pipelines.stages.sourcing import source_events
+from pipelines.stages.told import of_run
 from pipelines.store import small
 from pipelines.store.ledger import now_us, still_mine
 from pipelines.store.rows import as_text, from_rows
-from pipelines.store.sql import is_batch, on_days_of, text
+from pipelines.store.sql import text
 
 RULES = "rules_"
 TIMES = (DateType, TimestampType, TimestampNTZType)
@@ -143,7 +144,7 @@ def take_back(work: Work) -> None:
     small.take_away(
         work.tables,
         "checks",
-        where=_of_run(work),
+        where=of_run(work),
         fence=work.run.fence("checks"),
         still_mine=lambda: still_mine(work.tables, work.run),
     )
@@ -203,10 +204,6 @@ def _write(work: Work, stage: Stage, *, results: Sequence[Result]) -> None:
         work.tables,
         "checks",
         rows=rows,
-        where=f"{_of_run(work)} AND stage = {text(stage)}",
+        where=f"{of_run(work)} AND stage = {text(stage)}",
         fence=work.run.fence(f"checks/{stage}"),
     )
-
-
-def _of_run(work: Work) -> str:
-    return f"{on_days_of(work.batch)} AND {is_batch(work.batch)} AND revision = {work.run.revision}"

@@ -24,7 +24,7 @@ from pipelines.store.ledger import still_mine
 from pipelines.store.progress import CHANGED, Done, note
 from pipelines.store.reader import rows_by_batch
 from pipelines.store.rows import from_rows
-from pipelines.store.sql import NONE, is_batch, is_inside, on_days_of, text
+from pipelines.store.sql import NONE, is_batch, is_inside, is_of_windows, on_days_of, text
 from pipelines.store.writes import append, replace
 
 Counts = dict[str, int]
@@ -91,7 +91,7 @@ def _loses_others(work: Work, source: Source, *, names: Collection[str], version
         return False
     if any(it == source.name for it, _ in changes_between(before.spec_fingerprint, now).read_otherwise):
         return False
-    told = f"{lane(work, source)} AND window IN ({', '.join(map(text, sorted(names)))})"
+    told = f"{lane(work, source)} AND {is_of_windows(sorted(names))}"
 
     def missed(rows: DataFrame, by: int) -> DataFrame:
         event = F.to_json(F.struct(*[name for name in sorted(rows.columns) if name not in JUDGED]))

@@ -15,7 +15,7 @@ from pipelines.spec import Window
 from pipelines.stages.site import Work
 from pipelines.store.instants import in_microseconds
 from pipelines.store.reader import ask
-from pipelines.store.sql import ALL, NONE, Instant, not_after, not_before, text
+from pipelines.store.sql import ALL, NONE, Instant, is_of_windows, not_after, not_before
 from pipelines.windows import grace_us, is_bounded, keeps_apart, session_windows
 
 
@@ -45,12 +45,12 @@ def standing_near(
     if not apart or meets in (ALL, NONE):
         return meets
     chain = _meets(_chained(work, apart, whose=whose, opened=opened, version=version))
-    return f"({meets}) OR ({_is_one_of([it.name for it in apart])} AND {chain})"
+    return f"({meets}) OR ({is_of_windows([it.name for it in apart])} AND {chain})"
 
 
 def due_or_near(concerns: Sequence[Concern], near: str) -> str:
     """The predicate that a session is due, or closes, or stands near what was touched."""
-    ends = [f"({_is_one_of([it.window.name])} AND ({_due(it)}))" for it in concerns]
+    ends = [f"({is_of_windows([it.window.name])} AND ({_due(it)}))" for it in concerns]
     return " OR ".join([f"({near})", *ends])
 
 
@@ -68,7 +68,7 @@ def told_of(work: Work, told: str) -> str:
     A restatement has to know of all that may hold their events, also further off than what it touched.
     """
     names = [window.name for window in session_windows(work.pipeline)]
-    return _meets(_span(work, "panes", where=f"({told}) AND {_is_one_of(names)}"))
+    return _meets(_span(work, "panes", where=f"({told}) AND {is_of_windows(names)}"))
 
 
 def _due(concern: Concern) -> str:
@@ -92,7 +92,7 @@ def _chained(
 
     Where a chain leaves what is looked at, twice as much is: so a long one takes few questions.
     """
-    names = _is_one_of([it.name for it in windows])
+    names = is_of_windows([it.name for it in windows])
     touched = f"({whose}) AND {names}"
 
     def near(reach: Interval) -> str:
@@ -124,8 +124,9 @@ def _reaches_out(work: Work, reach: Interval, *, near: str, version: int | None)
 def _chain(
     work: Work, windows: Sequence[Window], *, touched: str, near: str, version: int | None
 ) -> Interval | None:
-    """The same, of the sessions of which `near` is true. Where a greatest length cuts, which is done in order
-    of event time, what ended before all that is touched of its key stays as it is.
+    """The stretch of the sessions that hang together with what was touched, of those of which `near` is
+    true. Where a greatest length cuts, which is done in order of event time, what ended before all that is
+    touched of its key stays as it is.
     """
     key = ", ".join(['"' + name.replace('"', '""') + '"' for name in (*work.pipeline.key, "window")])
     bounds = f"{key}, window_start, window_end"
@@ -141,7 +142,7 @@ def _chain(
             FROM _both),
         _marked AS (
             SELECT *, window_start <= max(window_end) OVER ({in_order} AND 1 PRECEDING) AS _hangs
-            FROM _of_keys WHERE window_end >= _from OR NOT ({_is_one_of(ordered)}) AND _from IS NOT NULL),
+            FROM _of_keys WHERE window_end >= _from OR NOT ({is_of_windows(ordered)}) AND _from IS NOT NULL),
         _numbered AS (
             SELECT *, sum(CASE WHEN _hangs THEN 0 ELSE 1 END) OVER ({in_order} AND CURRENT ROW) AS _chain
             FROM _marked),
@@ -169,10 +170,6 @@ def _meets(span: Interval | None) -> str:
     if span is None:
         return NONE
     return f"{not_before('window_end', span.start_us)} AND {not_after('window_start', span.end_us)}"
-
-
-def _is_one_of(names: Sequence[str]) -> str:
-    return f"window IN ({', '.join(text(name) for name in names)})" if names else NONE
 
 
 def _instant(at_us: int) -> Instant:

@@ -39,7 +39,7 @@ def is_to_prepare(pending: LedgerRow | None, fingerprint: str, *, stage: str | N
     return pending.status != "running" or stage in (None, OPENING)
 
 
-def is_empty(rows: Iterable[LedgerRow]) -> bool:
+def is_unpublished(rows: Iterable[LedgerRow]) -> bool:
     """Whether nothing has been published."""
     return not any(row.status == "published" for row in rows)
 
@@ -50,7 +50,8 @@ def refuse_emptied(site: Site, seen: Iterable[LedgerRow], *, rows: Collection[Le
     """
     if have_gone(seen, rows):
         raise _is_rebuilt(site)
-    left = left_over(site.store, site.pipeline.name) if is_empty(rows) and unfinished(rows) is None else []
+    is_new = is_unpublished(rows) and unfinished(rows) is None
+    left = left_over(site.store, site.pipeline.name) if is_new else []
     if left:
         raise WaitForTheBatch(
             f"no batch of pipeline `{site.pipeline.name}` has run, but there are rows in {', '.join(left)}: "
@@ -64,7 +65,7 @@ def refuse_lost(site: Site, *, rows: Collection[LedgerRow]) -> None:
     and what the next batch publishes of it wrong. Asked between batches, since on an object store it takes a
     while.
     """
-    if is_empty(rows) or unfinished(rows) is not None:
+    if is_unpublished(rows) or unfinished(rows) is not None:
         return
     lost = [it for it in PARTITIONED_BY if it not in COME_LATER and not small.is_there(site.tables, it)]
     if lost:
@@ -112,7 +113,7 @@ def prepare(site: Site, batch: Interval, *, rows: Sequence[LedgerRow]) -> None:
     for table, columns in shapes.tables().items():
         small.create(site.tables, table, columns=columns)
         unlike = small.differing(site.tables, table, columns=columns)
-        if unlike and (is_empty(rows) or (table in AS_READ and not _has_rows(site, table, rows=rows))):
+        if unlike and (is_unpublished(rows) or (table in AS_READ and not _has_rows(site, table, rows=rows))):
             if small.has_rows(site.tables, table):
                 # First, for nobody would know of it afterwards.
                 void(site.tables, kept=BEGUN_AND_NOTED, until=until)

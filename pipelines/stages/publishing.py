@@ -32,14 +32,14 @@ from pipelines.store.fence import Fence
 from pipelines.store.ledger import close_run, forget, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.progress import CHANGED, MOVED, ever_noted, finished_stages, noted
-from pipelines.store.sql import NONE, is_batch, on_days_of, text
+from pipelines.store.sql import is_batch, is_of_windows, on_days_of, text
 from pipelines.store.writes import Place, append, days_of, merge
 from pipelines.windows import closes_us
 
 Counts = dict[str, int]
 
 
-def publish_batch(work: Work, *, fingerprint: str) -> Counts:
+def publish_batch(work: Work) -> Counts:
     """Bring `windows` up to the panes of the batch and close it in the ledger.
 
     Returns the counts of the whole run.
@@ -55,7 +55,7 @@ def publish_batch(work: Work, *, fingerprint: str) -> Counts:
     told = sum(sum(one.counts.values()) for one in stages if one.stage == "finalise")
     whole = {name: counts[name] for name in FATES} | {"panes": told, "windows": windows}
     still_mine(work.tables, work.run)
-    row = _final_row(work, fingerprint, counts=whole, seconds=time.monotonic() - started)
+    row = _final_row(work, counts=whole, seconds=time.monotonic() - started)
     if _changed_nothing(work, row=row):
         take_back(work)
         forget(work.tables, work.run)
@@ -162,7 +162,7 @@ def _closes_at_sql(pipeline: Pipeline) -> str:
     return as_instant(at_us)
 
 
-def _final_row(work: Work, fingerprint: str, *, counts: Counts, seconds: float) -> LedgerRow:
+def _final_row(work: Work, *, counts: Counts, seconds: float) -> LedgerRow:
     """The row of a batch that is done; `seconds` are those of this stage, those of the others are noted."""
     of_stages = {"publish": round(seconds, 3)}
     for one in finished_stages(work.tables, work.run):
@@ -170,7 +170,7 @@ def _final_row(work: Work, fingerprint: str, *, counts: Counts, seconds: float) 
             of_stages[one.stage] = round(of_stages.get(one.stage, 0.0) + one.seconds, 3)
     finished_at_us = now_us()
     opened = work.run.opening.row(
-        fingerprint=fingerprint, started_at_us=work.run.opening.started_at_us or finished_at_us
+        fingerprint=work.run.fingerprint, started_at_us=work.run.opening.started_at_us or finished_at_us
     )
     return replace(
         opened,
@@ -215,6 +215,5 @@ def _keeps_others(work: Work) -> bool:
     newest_us = work.batch.end_us if opening.newest_end_us is None else opening.newest_end_us
     if kept_us is not None and work.batch.end_us <= newest_us - kept_us:
         return False
-    known = [text(it.name) for it in work.pipeline.windows if it.name not in opening.changes.new_windows]
-    told = f"window IN ({', '.join(known)})" if known else NONE
-    return keeps_others(work, "late_events", where=f"{mine} AND {told}")
+    known = [it.name for it in work.pipeline.windows if it.name not in opening.changes.new_windows]
+    return keeps_others(work, "late_events", where=f"{mine} AND {is_of_windows(known)}")

@@ -210,7 +210,7 @@ def _do(work: Work, stage: str, *, source: str | None) -> dict[str, int]:
         case "finalise":
             return finalise_batch(work)
         case _:
-            return publish_batch(work, fingerprint=state_fingerprint(work.pipeline))
+            return publish_batch(work)
 
 
 def _source(pipeline: Pipeline, name: str | None) -> Source:

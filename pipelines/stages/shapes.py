@@ -43,26 +43,17 @@ def shapes_of(site: Site, *, schemas: Schemas) -> Shapes:
     states = {name: _no_states(site, rows) for name, rows in events.items()}
     _refuse_disagreement(site, states, events=events)
     first = next(iter(states.values()))
-    results = first.select(*finish_columns(site.pipeline.aggregates, first.schema))
-    columns: dict[str, Columns] = {
-        "key": _columns(first.select(*site.pipeline.key)),
-        "parts": _columns(first.select(*part_columns(site.pipeline.aggregates))),
-        "results": _columns(results),
-    }
+    key = _columns(first.select(*site.pipeline.key))
+    parts = _columns(first.select(*part_columns(site.pipeline.aggregates)))
+    results = _columns(first.select(*finish_columns(site.pipeline.aggregates, first.schema)))
     event = _together([_columns(rows.select(*as_read(rows))) for rows in events.values()])
     ids = {
         name: nullable(events[source.name].schema[name].dataType)
         for source in site.pipeline.sources
         for name in (source.event_id.of if source.event_id else ())
     }
-    _refuse_intervals(site, {**columns["key"], **columns["parts"], **ids})
-    return Shapes(
-        key=columns["key"],
-        parts=columns["parts"],
-        results=columns["results"],
-        event=event,
-        event_id=ids,
-    )
+    _refuse_intervals(site, {**key, **parts, **ids})
+    return Shapes(key=key, parts=parts, results=results, event=event, event_id=ids)
 
 
 def _together(sources: Sequence[Columns]) -> Columns:
@@ -93,12 +84,12 @@ def _holds_an_interval(kind: DataType) -> bool:
 
 
 def _refuse_intervals(site: Site, columns: Columns) -> None:
-    problems = {
+    problems = [
         f"{_place(site, name)} would be {kind.simpleString().upper()}, which Delta does not store; "
-        "allowed is a number, like `unix_micros(arrived) - unix_micros(happened)`": None
+        "allowed is a number, like `unix_micros(arrived) - unix_micros(happened)`"
         for name, kind in columns.items()
         if _holds_an_interval(kind)
-    }
+    ]
     if problems:
         raise CorrectTheSpec(site.pipeline.path.name, with_lines(problems, site.pipeline))
 

@@ -158,7 +158,7 @@ def still_of_this_spec(store: Folder, run: Run) -> None:
 
 
 def _still_newest(store: Folder, run: Run) -> None:
-    """The same, also where a stage before this one is done anew."""
+    """Raise `WaitForTheBatch` also where a stage before this one is done anew."""
     still_mine(store, run)
     if attempts.has_newer(store, run.begun):
         raise _is_over(run)

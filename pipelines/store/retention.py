@@ -43,8 +43,8 @@ def _gone_in(said: str) -> Gone | None:
 
 
 def say_gone(store: Folder, gone: Gone | None, *, still_mine: Callable[[], None] = small.certainly) -> None:
-    """Say so, before it is, beside what has gone before; `None`: all of it is made anew. Unless `still_mine`
-    raises.
+    """Say what goes, before it does, beside what has gone before; `None`: all of it is made anew. Unless
+    `still_mine` raises.
     """
 
     def beside(said: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, from_us
@@ -50,6 +51,12 @@ def on_days_of(batch: Interval) -> str:
     """The predicate on the partition `day` of the tables that are cut by the start of the batch."""
     first, last = (from_us(instant).date().isoformat() for instant in (batch.start_us, batch.end_us - 1))
     return f"(day >= DATE '{first}' AND day <= DATE '{last}')"
+
+
+def is_of_windows(names: Iterable[str]) -> str:
+    """The predicate that a row is of a window definition of one of these names."""
+    told = ", ".join(map(text, names))
+    return f"window IN ({told})" if told else NONE
 
 
 def text(value: str) -> str:

@@ -7,7 +7,6 @@ has `merge(intervals) → groups of them`, the windows are what these groups spa
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ from pyspark.sql import functions as F
 
 from pipelines.errors import CorrectTheSpec
 from pipelines.intervals import EARLIEST_US, LATEST_US
+from pipelines.spec.modules import attribute_of
 
 Interval = tuple[int, int]
 INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -60,11 +60,8 @@ class MergingFunction(WindowFunction, Protocol):
 
 def window_function(attribute: str) -> WindowFunction:
     """The window function of that name. Raises `CorrectTheSpec` where there is none."""
-    module, _, path = attribute.partition(":")
     try:
-        found: object = importlib.import_module(module)
-        for name in path.split("."):
-            found = getattr(found, name)
+        found = attribute_of(attribute)
     # A script that leaves at its end may not leave for Sash.
     except (Exception, SystemExit) as error:
         where = "allowed is `module:attribute`, of a module beside the spec or on Python's path"

@@ -64,7 +64,7 @@ class Grid:
 
 def grids_of(pipeline: Pipeline) -> tuple[Grid, ...]:
     """The grids of a pipeline: those that windows share, then those of one window each."""
-    return tuple(grid for grid in (*_shared(pipeline), *_own(pipeline)))
+    return (*_shared(pipeline), *_own(pipeline))
 
 
 def grid_of(pipeline: Pipeline, window: str) -> Grid:
@@ -78,11 +78,8 @@ def _shared(pipeline: Pipeline) -> list[Grid]:
     for name, time in times:
         windows = tuple(it for it in pipeline.windows if _is_aligned(it) and it.time == time)
         if windows:
-            lengths = {
-                "frame_us": frame_us(pipeline, time=time),
-                "coarser_us": coarser_us(pipeline, time=time),
-            }
-            grids.append(Grid(name=name, windows=windows, **lengths))
+            fine_us, coarse_us = frame_us(pipeline, time=time), coarser_us(pipeline, time=time)
+            grids.append(Grid(name=name, windows=windows, frame_us=fine_us, coarser_us=coarse_us))
     return grids
 
 

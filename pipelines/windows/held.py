@@ -1,4 +1,4 @@
-"""The windows that hold an event, as arrays of bounds, for every shape that is no sliding window.
+"""The windows that hold an event, as arrays of bounds, for every shape.
 
 In come columns of the event: its instant, its key, what its window is told by. Out go arrays of structs
 `start_us, end_us`.

@@ -158,6 +158,9 @@ def test_the_record_is_for_this_user_only(folder: Path) -> None:
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_runs_have_folders_of_their_own() -> None:
-    assert embedded.folder_of("a\0run 1\0") == embedded.folder_of("a\0run 1\0")
-    assert embedded.folder_of("a\0run 1\0") != embedded.folder_of("a\0run 2\0")
+def test_runs_have_folders_of_their_own_which_every_process_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_HOME", "/opt/airflow")
+    assert embedded.folder_of("a\0run 1\0").name == "04241d1525aed0bc"
+    assert embedded.folder_of("a\0run 2\0").name != "04241d1525aed0bc"
+    monkeypatch.setenv("AIRFLOW_HOME", "/opt/other")
+    assert embedded.folder_of("a\0run 1\0").name != "04241d1525aed0bc"

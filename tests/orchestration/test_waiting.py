@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import LATEST_US, Interval, to_us
-from pipelines.orchestration.choosing import ended, following, refuse_early
+from pipelines.orchestration.choosing import following, refuse_early, refuse_unended
 from pipelines.orchestration.params import Wishes
 from pipelines.orchestration.waiting import PATIENCE, obstacle
 from pipelines.store.ledger_rows import LedgerRow, Status
@@ -73,10 +73,9 @@ def test_a_batch_that_failed_is_waited_for_while_an_earlier_run_is_at_work() -> 
 
 
 def test_a_next_batch_that_goes_on_is_refused() -> None:
-    past, future = Interval(0, 10), Interval(0, LATEST_US)
-    assert ended(past) == past
+    refuse_unended(Interval(0, 10))
     with pytest.raises(CorrectTheCall, match="has not ended yet"):
-        ended(future)
+        refuse_unended(Interval(0, LATEST_US))
 
 
 def test_a_run_that_was_triggered_with_the_date_of_a_batch_is_refused_before_its_end() -> None:

@@ -35,3 +35,15 @@ def test_a_folder_is_named_in_lower_case(name: str, refused: Refused, read: Read
     assert problem.startswith("line 1: ") and "allowed is [a-z][a-z0-9_]*" in problem
     pipeline = read((SOURCE, f"{SOURCE}\nsources: {{{name}: {{path: data}}}}"), ("hourly:", f"{name}:"))
     assert [pipeline.sources[0].name, pipeline.windows[0].name] == [name, name]
+
+
+def test_a_name_is_no_longer_than_that_of_a_dag(refused: Refused, read: Read) -> None:
+    longest = f"r{249 * 'i'}"
+    assert read(("name: rides", f"name: {longest}")).name == longest
+    (problem,) = refused(("name: rides", f"name: {longest}i"))
+    assert "found one of 251 letters; allowed are 250" in problem
+
+
+def test_what_is_no_flag_is_refused_once(refused: Refused) -> None:
+    (problem,) = refused(("{tumbling: 1 hour}", "{global: 3}"))
+    assert "found `3`; allowed is true or false" in problem

@@ -66,9 +66,11 @@ def write(folder: Folder, days: list[int]) -> None:
     small.append(small.open_table(folder, "frames"), rows)
 
 
-def say(folder: Folder, status: Status, *, day: int = 0) -> None:
+def say(folder: Folder, status: Status, *, day: int = 0, watermark_us: int = 4 * DAY) -> None:
     batch = Interval(day * DAY, (day + 4) * DAY)
-    row = LedgerRow(batch=batch, revision=0, status=status, spec_fingerprint="f", watermark_after_us=4 * DAY)
+    row = LedgerRow(
+        batch=batch, revision=0, status=status, spec_fingerprint="f", watermark_after_us=watermark_us
+    )
     small.append(small.open_table(folder, "runs"), [row.values()])
 
 
