@@ -9,7 +9,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,8 @@ from pyspark.sql import functions as F
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
+from pipelines.store import small
+from pipelines.store.ledger import read_rows
 from tests.benchmarks.conftest import EVENTS
 
 Measured = list[tuple[str, str, str]]
@@ -26,6 +28,8 @@ AN_HOUR = 100_000
 """Events."""
 HOUR_US = 3_600_000_000
 END_US = 438_000 * HOUR_US
+MICRO_US, MICRO_BATCHES = 10_000_000, 30_000
+"""Three and a half days of a batch every ten seconds."""
 SPEC = """
 name: hours
 source: {format: parquet, path: "data/{from:%Y%m%d%H}", event_time: event_time, arrival_time: arrival_time}
@@ -131,6 +135,22 @@ def test_an_hour_costs_the_same_whatever_is_behind_it(
     measured.append(("the same batch once more with the same data", told, "0.5 × or less"))
     measured.append(("from the last commit of a batch to the first of the next", f"{few.ready:.1f} s", ""))
     measured.append(("bytes written for a byte of `windows`", f"{few.written / few.results:.1f}", ""))
+
+
+def test_a_batch_costs_the_same_however_many_ran_before(
+    spark: SparkSession, tmp_path: Path, measured: Measured
+) -> None:
+    few, many = (Hours(spark, tmp_path / name, history=AN_HOUR) for name in ("few", "many"))
+    (row,) = read_rows(many.site.tables)
+    ends_us = [row.batch.start_us - it * MICRO_US for it in range(MICRO_BATCHES)]
+    older = [replace(row, batch=Interval(end_us - MICRO_US, end_us)) for end_us in ends_us]
+    small.append(small.open_table(many.site.tables, "runs"), [it.values() for it in older])
+    hours = [Interval(END_US + it * HOUR_US, END_US + (it + 1) * HOUR_US) for it in range(6)]
+    pairs = [(few.run(hour), many.run(hour)) for hour in hours]
+    # The first of each warms up.
+    alone, behind = (min(cost.seconds for cost in costs) for costs in zip(*pairs[1:], strict=True))
+    told = f"{behind / alone:.2f} × ({behind:.1f} s against {alone:.1f} s)"
+    measured.append((f"a batch after {MICRO_BATCHES:,} others against after one", told, "1.3 × or less"))
 
 
 def test_what_it_costs_to_know_duplicates(spark: SparkSession, tmp_path: Path, measured: Measured) -> None:
