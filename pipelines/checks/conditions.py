@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from decimal import Decimal
 from functools import reduce
 
 from pyspark.sql import Column
@@ -14,6 +15,8 @@ from pyspark.sql import functions as F
 
 from pipelines.checks.expectation import Expectation, Value
 from pipelines.spec import parse_instant
+
+LONG, MOST_DECIMAL = 2**63, 10**38
 
 
 def columns_of(expectation: Expectation) -> list[Column]:
@@ -40,12 +43,19 @@ def _between(value: Column, expectation: Expectation) -> Column:
 def _literal(bound: Value) -> Column:
     if isinstance(bound, str | date):
         return F.timestamp_micros(F.lit(parse_instant(str(bound))))
-    return F.lit(bound)
+    return _plain(bound)
+
+
+def _plain(value: Value) -> Column:
+    """A literal, also of a number that is beyond 64 bits, or beyond all decimals."""
+    if isinstance(value, int) and not -LONG <= value < LONG:
+        return F.lit(Decimal(value) if abs(value) < MOST_DECIMAL else float(value))
+    return F.lit(value)
 
 
 def _same(item: Value) -> Column:
     """A value of a set; PySpark would take an instant without a zone for one of the machine's."""
-    return _literal(item) if isinstance(item, date) else F.lit(item)
+    return _literal(item) if isinstance(item, date) else _plain(item)
 
 
 def _items(expectation: Expectation, argument: str) -> list[Value]:
@@ -74,7 +84,7 @@ def _matches_none(expectation: Expectation) -> Column:
 
 
 def _length_is(expectation: Expectation) -> Column:
-    return F.length(_column(expectation)) == F.lit(expectation.argument("value"))
+    return F.length(_column(expectation)) == _plain(expectation.argument("value"))
 
 
 def _greater(expectation: Expectation) -> Column:
@@ -106,7 +116,7 @@ def _sums_to(expectation: Expectation) -> Column:
     # As bigint, and null where even that overflows: no sum of the kind is then the total.
     zero = F.lit(0).cast("bigint")
     total = reduce(F.try_add, [F.coalesce(column, zero) for column in columns_of(expectation)])
-    return F.coalesce(total == F.lit(expectation.argument("sum_total")), F.lit(False))
+    return F.coalesce(total == _plain(expectation.argument("sum_total")), F.lit(False))
 
 
 EXPECTED: dict[str, Callable[[Expectation], Column]] = {

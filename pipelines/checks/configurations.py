@@ -17,7 +17,6 @@ from pipelines.spec import parse_instant
 Details = dict[str, object]
 BOUNDS = ("min_value", "max_value")
 SET = "value_set"
-OF_ROWS = "expect_column_values_"
 
 POSITION = "position"
 SEVERITY = {"stop": "critical", "warn": "warning", "quarantine": "info"}
@@ -37,9 +36,6 @@ def configurations(expectations: Sequence[Expectation], schema: StructType | Non
 
 def _configuration(expectation: Expectation, position: int, *, kind: DataType | None) -> Details:
     given = {name: thaw(value) for name, value in expectation.arguments if value is not None}
-    if expectation.name.startswith(OF_ROWS) and isinstance(kind, TimestampNTZType):
-        # Spark compares rows with a literal, and PySpark makes instants of these by the machine's zone.
-        kind = TimestampType()
     given |= {name: _bound(given[name], kind) for name in BOUNDS if name in given}
     items = given.get(SET)
     if isinstance(items, list):
@@ -69,16 +65,12 @@ def _written(value: object) -> object:
 
 
 def _bound(value: object, kind: DataType | None) -> object:
-    """An instant as what PySpark gives for one of a column: without a zone, in the machine's."""
+    """An instant as PySpark gives one of a column, and takes one for a literal, in a process that is in UTC:
+    without a zone.
+    """
     if not isinstance(kind, TimestampType | TimestampNTZType) or not isinstance(value, str | date):
         return value
     try:
-        instant = from_us(parse_instant(str(value)))
+        return from_us(parse_instant(str(value))).replace(tzinfo=None)
     except ValueError:
         return value
-    try:
-        here = instant.astimezone() if isinstance(kind, TimestampType) else instant
-    except OverflowError:
-        # Within a day of the first instant or the last.
-        here = instant
-    return here.replace(tzinfo=None)

@@ -22,7 +22,7 @@ from pipelines.checks.expectation import (
     Suite,
     freeze,
 )
-from pipelines.checks.row_rules import is_row_rule
+from pipelines.checks.row_rules import ROW_RULES, is_row_rule
 from pipelines.errors import CorrectTheSpec
 from pipelines.spec.fields import Problems
 from pipelines.spec.yaml import Located, read_yaml
@@ -111,7 +111,11 @@ def _misplaced(expectation: Expectation) -> Iterator[str]:
     if expectation.stage != "events":
         yield f"`on_failure: quarantine` is for events, not for {expectation.stage}; {allowed}"
     elif not is_row_rule(expectation):
-        yield f"`on_failure: quarantine` is for rules that can be told of each row alone; {allowed}"
+        rules = ", ".join(ROW_RULES)
+        yield (
+            "`on_failure: quarantine` is for rules that can be told of each row alone, which Sash tells by "
+            f"itself: {rules}, with a `row_condition` in Spark's SQL; {allowed}"
+        )
 
 
 def _refuse_repeated(expectations: tuple[Expectation, ...], problems: Problems) -> None:

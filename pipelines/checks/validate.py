@@ -16,6 +16,7 @@ from pipelines.checks.configurations import POSITION, Details, configurations
 from pipelines.checks.expectation import Expectation, Suite, Value
 from pipelines.checks.importing import imported
 from pipelines.checks.results import Result, observed_share
+from pipelines.checks.utc import in_utc
 from pipelines.checks.vocabulary import unknown_names
 from pipelines.errors import CorrectTheSpec
 
@@ -34,7 +35,8 @@ ABOUT_SCHEMA = (
 class Verdict(Protocol):
     """As much of Great Expectations' result as is used here."""
 
-    success: bool | None
+    # Of some expectations it is numpy's.
+    success: object
     result: Details
     exception_info: Details
 
@@ -50,7 +52,8 @@ def validate(candidates: DataFrame, expectations: Sequence[Expectation]) -> tupl
     if problems:
         raise CorrectTheSpec("the expectations", problems)
     conditions = {_condition(it): None for it in expectations}
-    verdicts = _ask(candidates, [*expectations, *[_how_many(*it) for it in conditions]])
+    with in_utc():
+        verdicts = _ask(candidates, [*expectations, *[_how_many(*it) for it in conditions]])
     rows = {
         condition: verdicts[len(expectations) + place].result.get("observed_value")
         for place, condition in enumerate(conditions)
@@ -102,12 +105,12 @@ def _result(expectation: Expectation, verdict: Verdict, *, is_empty: bool) -> Re
     unexpected = _whole(details.get("unexpected_count"))
     if unexpected is None:
         found = details.get("observed_value", "as expected" if verdict.success else "not as expected")
-        return _judged(expectation, success=verdict.success is True, observed=_text(found))
+        return _judged(expectation, success=bool(verdict.success), observed=_text(found))
     counted = (_whole(details.get("element_count")) or 0) - (_whole(details.get("missing_count")) or 0)
     return Result(
         expectation=expectation,
         column=expectation.column,
-        success=verdict.success is True,
+        success=bool(verdict.success),
         observed=observed_share(counted, unexpected),
         unexpected_count=unexpected,
         counted=counted,

@@ -7,7 +7,8 @@ at a whole multiple of `--every`, so that batches meet wherever they are cut.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pipelines.cli.again import again
@@ -19,15 +20,23 @@ from pipelines.cli.progress import tell_warnings
 from pipelines.cli.run import gone_on_with, interrupted
 from pipelines.cli.session import session_of
 from pipelines.cli.turns import PAUSE_SECONDS, await_turn
-from pipelines.errors import CorrectTheCall, RunAgain, WaitForTheBatch
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval, floor_to, show_instant, to_us
 from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site, run_batch
-from pipelines.store.ledger_rows import newest, unfinished
+from pipelines.store.ledger_rows import LedgerRow, have_gone, newest, unfinished
 from pipelines.store.reader import read_ledger
 
 SECOND_US = 1_000_000
-TRIES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Where the first batch begins, how long one is at least, and how long before now it ends."""
+
+    start_us: int
+    every_us: int
+    behind_us: int
 
 
 def follow(arguments: Arguments) -> None:
@@ -42,23 +51,59 @@ def follow(arguments: Arguments) -> None:
     pending = _left(arguments, pipeline, store=store)
     with ending() as end:
         if pending is not None:
-            _run_in_turn(arguments, site, batch=pending, end=end)
+            _run(arguments, site, batch=pending, end=end)
         print(f"following {pipeline.name}, a batch every {arguments.every}; Ctrl-C ends it", flush=True)
         if start_us > _now_us():
             begins = show_instant(start_us)
             print(f"the first begins at {begins}: nothing is to be done until then", flush=True)
-        while not end.is_asked:
-            # Others may have run batches meanwhile, or all of them anew.
-            last = newest(read_ledger(store, pipeline.name))
-            start_us = start_us if last is None else last.batch.end_us
-            until_us = _now_us() - behind_us
-            end_us = floor_to(until_us, every_us)
-            if end_us > start_us:
-                _run_in_turn(arguments, site, batch=Interval(start_us, end_us), end=end)
-            else:
-                end.wait((every_us - until_us % every_us) / SECOND_US)
+        pace = Pace(start_us=start_us, every_us=every_us, behind_us=behind_us)
+        _go_on(arguments, site, pace=pace, end=end)
     left = unfinished(read_ledger(store, pipeline.name))
     print("no batch is unfinished" if left is None else f"batch {left.batch} is unfinished")
+
+
+def _go_on(arguments: Arguments, site: Site, *, pace: Pace, end: Ending) -> None:
+    """Run what has come, until the end is asked for. While somebody runs another batch, wait for that."""
+    pipeline, start_us, waited_for = site.declared, pace.start_us, None
+    seen = read_ledger(site.store, pipeline.name)
+    while not end.is_asked:
+        # Others may have run batches meanwhile, or all of them anew.
+        last = newest(read_ledger(site.store, pipeline.name))
+        start_us = start_us if last is None else last.batch.end_us
+        until_us = _now_us() - pace.behind_us
+        end_us = floor_to(until_us, pace.every_us)
+        if end_us <= start_us:
+            end.wait((pace.every_us - until_us % pace.every_us) / SECOND_US)
+            continue
+        try:
+            _run(arguments, site, batch=Interval(start_us, end_us), end=end)
+            seen = read_ledger(site.store, pipeline.name)
+        except WaitForTheBatch as error:
+            other = _others(error, before=seen, rows=read_ledger(site.store, pipeline.name))
+            if other is None:
+                raise
+            if other.batch != waited_for:
+                print(f"waiting: {_running(arguments, pipeline, pending=other)}", file=sys.stderr)
+            waited_for = other.batch
+            end.wait(PAUSE_SECONDS)
+
+
+def _others(
+    error: WaitForTheBatch, *, before: Iterable[LedgerRow], rows: Collection[LedgerRow]
+) -> LedgerRow | None:
+    """The batch that somebody else runs, where it is all that is in the way. One of a rebuilding is not: that
+    leaves times between its batches, at which ours would come before them.
+    """
+    other = unfinished(rows)
+    is_running = other is not None and other.status == "running"
+    return other if is_running and not error.is_over and not have_gone(before, rows) else None
+
+
+def _running(arguments: Arguments, pipeline: Pipeline, *, pending: LedgerRow) -> str:
+    return (
+        f"batch {pending.batch} is running. If nothing runs it any more, run it again: "
+        f"{again(arguments, pipeline, pending=pending)}"
+    )
 
 
 def _left(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Interval | None:
@@ -67,35 +112,8 @@ def _left(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Interval |
     pending, last = unfinished(rows), newest(rows)
     is_older = pending is not None and last is not None and pending.batch != last.batch
     if pending is not None and is_older and pending.status == "running":
-        raise WaitForTheBatch(
-            f"batch {pending.batch} is running. If nothing runs it any more, run it again: "
-            f"{again(arguments, pipeline, pending=pending)}"
-        )
+        raise WaitForTheBatch(_running(arguments, pipeline, pending=pending))
     return None if pending is None else pending.batch
-
-
-def _run_in_turn(arguments: Arguments, site: Site, *, batch: Interval, end: Ending) -> None:
-    """Run a batch once no other is running, unless the end is asked for before that: who corrects an older
-    one between two micro-batches does not end those. Where running again may help, it is.
-    """
-    told, tries = None, 1
-    while not end.is_asked:
-        try:
-            return _run(arguments, site, batch=batch, end=end)
-        except WaitForTheBatch as error:
-            other = unfinished(read_ledger(site.store, site.declared.name))
-            if error.is_over or other is None or other.batch == batch or other.status != "running":
-                raise
-            if other.batch != told:
-                print(f"waiting: batch {other.batch} is running", file=sys.stderr)
-            told = other.batch
-        except RunAgain as error:
-            if tries == TRIES:
-                raise
-            tries += 1
-            print(f"{error}. It is: try {tries} of {TRIES}", file=sys.stderr)
-        end.wait(PAUSE_SECONDS)
-    return None
 
 
 def _run(arguments: Arguments, site: Site, *, batch: Interval, end: Ending) -> None:

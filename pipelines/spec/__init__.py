@@ -8,6 +8,7 @@ consistent in itself.
 from pipelines.spec.changes import (
     Changes,
     changes_between,
+    has_ids,
     have_other_triggers,
     known_as,
     latenesses_of,
@@ -84,6 +85,7 @@ __all__ = [
     "find_modules_beside",
     "frame_us",
     "glob_of",
+    "has_ids",
     "have_other_triggers",
     "hide",
     "is_uri",

@@ -82,6 +82,11 @@ def without_reading(fingerprint: str) -> str:
     return ";".join(entry for entry in fingerprint.split(";") if not entry.startswith(told))
 
 
+def has_ids(fingerprint: str) -> bool:
+    """Whether a source of the spec with that state fingerprint has an `event_id`."""
+    return any(name.startswith(IDS) for name in _parsed(fingerprint))
+
+
 def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> Changes:
     """What changed between two state fingerprints.
 

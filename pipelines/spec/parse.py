@@ -16,8 +16,8 @@ from pipelines.spec.sources import SourceTimes, limit_of, read_sources
 from pipelines.spec.yaml import read_yaml
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-LONGEST_NAME = 250
-"""That of a DAG in Airflow; on disks a folder's has a few more."""
+LONGEST_NAME = 200
+"""That of a group of tasks in Airflow."""
 DAY_US = 86_400_000_000
 
 
@@ -54,7 +54,7 @@ def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -
     if name is not None and not NAME.fullmatch(name):
         document.refuse(document.items["name"], f"found `{name}`; allowed is {NAME.pattern}", name="name")
     elif name is not None and len(name) > LONGEST_NAME:
-        told = f"found one of {len(name)} letters; allowed are {LONGEST_NAME}, as many as a DAG's may have"
+        told = f"found one of {len(name)} letters; allowed are {LONGEST_NAME}, as in Airflow"
         document.refuse(document.items["name"], told, name="name")
     time = document.within("time")
     batch_us = time.duration("batch", positive=True)

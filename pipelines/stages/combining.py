@@ -72,16 +72,17 @@ def _refuse_fewer(work: Work, rows: int) -> None:
     before = work.run.opening.before
     if before is None or work.request.replays is None:
         return
-    then = before.ingested or 0
+    then, is_about_late = before.ingested or 0, work.request.replays == "late"
     told = f"batch {work.batch} has {many(rows, 'row')} now, and had {then:,} when it last ran"
-    if work.request.replays == "quarantine":
-        if rows < then - (before.quarantined or 0):
-            work.warned.append(f"{told}: what is not there any more is taken back")
-    elif rows < then:
+    # What had been quarantined counted nowhere.
+    loses = rows < then - (before.quarantined or 0)
+    if loses and is_about_late:
         raise CorrectTheCall(
-            f"{told}: the others would be taken back. Put back what is gone and say this again, or give the "
-            "batch up, with `sash abandon`. If there are to be fewer, run it: `sash run … --ignore-lateness`"
+            f"{told}: the others would be taken back. Put back what is gone and say this again. If there are "
+            "to be fewer, run it by its bounds: `sash run SPEC --from … --to … --ignore-lateness`"
         )
+    if loses or (is_about_late and rows < then):
+        work.warned.append(f"{told}: what had counted, and is not there any more, is taken back")
 
 
 def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:

@@ -10,7 +10,7 @@ from pipelines.errors import CorrectTheCall, CorrectTheSpec, WaitForTheBatch
 from pipelines.ingest.read import schemas_of
 from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
-from pipelines.spec import state_fingerprint
+from pipelines.spec import has_ids, state_fingerprint
 from pipelines.stages.expected import unfit, unknown_in
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site, on_stored_frames
@@ -25,8 +25,6 @@ from pipelines.store.writes import AS_READ
 
 OF_STATES = ("partial_frames", "frames", "partial_sessions", "sessions", "panes", "windows")
 """The tables whose columns follow from key and aggregates: of one type for as long as they are kept."""
-COME_LATER = ("event_ids",)
-"""The tables that a spec may ask for once batches have run."""
 Unlike = Mapping[str, tuple[str | None, str | None]]
 
 
@@ -62,12 +60,13 @@ def refuse_emptied(site: Site, seen: Iterable[LedgerRow], *, rows: Collection[Le
 
 def refuse_lost(site: Site, *, rows: Collection[LedgerRow]) -> None:
     """Raise `CorrectTheCall` where a table is gone that batches have written: made anew it would be empty,
-    and what the next batch publishes of it wrong. Asked between batches, since on an object store it takes a
-    while.
+    and what the next batch publishes of it wrong.
     """
-    if is_unpublished(rows) or unfinished(rows) is not None:
+    published = [row.spec_fingerprint for row in rows if row.status == "published"]
+    if not published:
         return
-    lost = [it for it in PARTITIONED_BY if it not in COME_LATER and not small.is_there(site.tables, it)]
+    written = [it for it in PARTITIONED_BY if it != "event_ids" or any(map(has_ids, published))]
+    lost = [it for it in written if not small.is_there(site.tables, it)]
     if lost:
         # Numbers of attempts, which tables remember, would begin anew.
         is_numbered = "attempts" not in lost

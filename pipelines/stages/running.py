@@ -83,7 +83,10 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     fingerprint = state_fingerprint(site.pipeline)
     small.create(site.tables, "runs", columns=RUNS)
     rows = read_rows(site.tables)
-    refuse_lost(site, rows=rows)
+    pending = unfinished(rows)
+    is_anew = is_to_prepare(pending, fingerprint, stage=stage)
+    if is_anew:
+        refuse_lost(site, rows=rows)
     small.create(site.tables, "attempts", columns=ATTEMPTS)
     refuse_too_many_paths(site.pipeline, request.batch)
 
@@ -95,8 +98,7 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
         return opening
 
     opens(rows)
-    pending = unfinished(rows)
-    if is_to_prepare(pending, fingerprint, stage=stage):
+    if is_anew:
         prepare(site, request.batch, rows=rows)
     asked = Asked(stage=stage, source=source, wishes=_wishes(request))
     run = open_run(site.tables, opens, fingerprint=fingerprint, asked=asked)

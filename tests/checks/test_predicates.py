@@ -191,6 +191,14 @@ def test_conditions_are_never_null_and_only_a_counted_row_is_unexpected(events: 
     assert set(events.agg(*wrong).collect()[0]) == {0}
 
 
+@pytest.mark.parametrize("bound", [10**26, 10**60])
+def test_a_bound_may_be_beyond_what_a_long_or_a_decimal_holds(spark: SparkSession, bound: int) -> None:
+    rows = spark.sql("SELECT CAST('90000000000000000000000000' AS DECIMAL(38, 0)) AS n")
+    for argument, unexpected in (("max_value", 0), ("min_value", 1)):
+        rule = compile_rule(expectation(BETWEEN, {"column": "n", argument: bound}))
+        assert rule is not None and rows.where(rule.unexpected).count() == unexpected
+
+
 def test_what_is_not_told_of_each_row_is_not_compiled() -> None:
     largest = expectation("expect_column_max_to_be_between", {"column": "n", "max_value": 1})
     assert compile_rule(largest) is None

@@ -97,7 +97,7 @@ panes:
         ),
         (
             "events: [{expect_column_max_to_be_between: {column: a, max_value: 1}, on_failure: quarantine}]",
-            "is for rules that can be told of each row alone",
+            "can be told of each row alone, which Sash tells by itself: expect_column_values_to_not_be_null",
         ),
         ("events: [{expect_column_values_to_be_null: {colum: a}}]", "unknown argument `colum`"),
         (

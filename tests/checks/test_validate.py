@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from datetime import date, datetime
 
 import pytest
@@ -121,6 +122,32 @@ def test_an_instant_is_held_to_bounds_that_are_instants(
     for column in ("at", "here"):
         (result,) = validate(rows, [expectation(MAXIMUM, column=column, max_value=bound)])
         assert result.success is fits, result.observed
+
+
+def test_instants_are_told_in_utc_wherever_the_machine_stands(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In New York 05:45 and 06:00 of that day are 01:45 and 01:00, for clocks were put back between them."""
+    rows = spark.sql(
+        "SELECT explode(array(TIMESTAMP '2024-11-03 05:45:00', TIMESTAMP '2024-11-03 06:00:00')) AS at"
+    )
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        (found,) = validate(rows, [expectation(MAXIMUM, column="at", max_value="2024-11-03T05:50:00Z")])
+        assert (found.success, found.observed) == (False, "2024-11-03 06:00:00")
+        assert time.tzname[0] == "EST"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_quantiles_are_held_to_their_bounds(panes: DataFrame) -> None:
+    """Great Expectations says of these in numpy's words whether they are."""
+    ranges = [{"quantiles": [0.5], "value_ranges": [[20, high]]} for high in (40, 25)]
+    name = "expect_column_quantile_values_to_be_between"
+    asked = [expectation(name, column="delay", quantile_ranges=it) for it in ranges]
+    assert [it.success for it in validate(panes, asked)] == [True, False]
 
 
 def test_of_rows_that_there_are_not_nothing_is_wrong(panes: DataFrame) -> None:

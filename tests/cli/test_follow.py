@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -32,7 +33,9 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = select.select
 
     def asked(*words: list[int]) -> object:
-        signal.raise_signal(signal.SIGINT)
+        # PySpark's threads wait by it too.
+        if threading.current_thread() is threading.main_thread():
+            signal.raise_signal(signal.SIGINT)
         return waiting(*words)
 
     monkeypatch.setattr("pipelines.cli.ending.select.select", asked)
@@ -116,6 +119,8 @@ def test_who_corrects_an_older_batch_meanwhile_is_waited_for(
         turn(*words, **how)  # type: ignore[arg-type]  # whatever it is given
 
     def waited(*words: list[int]) -> object:
+        if threading.current_thread() is not threading.main_thread():
+            return waiting(*words)
         waits.append(words)
         if len(waits) == 3:
             signal.raise_signal(signal.SIGINT)

@@ -73,6 +73,11 @@ def test_a_batch_does_not_run_where_a_table_is_gone_that_others_wrote(place: Pla
         assert advice in refused.err and not (tables / gone).exists()
         (tables.parent / gone).rename(tables / gone)
     assert read_ledger(place.store, "rides") == ledger
+    # Also where it went while a batch was at work, which failed of it.
+    place.write_run(day(2), day(3), "failed", fingerprint=ledger[0].spec_fingerprint)
+    (tables / "windows").rename(tables.parent / "windows")
+    assert "of its tables windows is gone" in place.sash("run", *SECOND).err
+    (tables.parent / "windows").rename(tables / "windows")
     assert place.sash("run", *SECOND).code == 0
 
 

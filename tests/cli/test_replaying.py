@@ -166,9 +166,9 @@ def test_a_replay_under_a_spec_that_cannot_read_the_rows_leaves_with_2(place: Pl
 def test_late_events_are_not_taken_in_where_other_rows_would_be_taken_back(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
     assert place.sash("run", *BOTH, "--every", "1d").code == 0
-    place.write_rides([*RIDES[:3], RIDES[4]])
+    place.write_rides(RIDES[:3])
     refused = place.sash("replay", "late")
-    assert refused.code == 2 and "has 2 rows now, and had 3 when it last ran" in refused.err
+    assert refused.code == 2 and "has 1 row now, and had 3 when it last ran" in refused.err
     place.write_rides(RIDES)
     assert place.sash("replay", "late").code == 0
     rows = standing(read_ledger(place.store, "rides"))

@@ -37,11 +37,11 @@ def test_a_folder_is_named_in_lower_case(name: str, refused: Refused, read: Read
     assert [pipeline.sources[0].name, pipeline.windows[0].name] == [name, name]
 
 
-def test_a_name_is_no_longer_than_that_of_a_dag(refused: Refused, read: Read) -> None:
-    longest = f"r{249 * 'i'}"
+def test_a_name_is_no_longer_than_that_of_a_group_of_tasks(refused: Refused, read: Read) -> None:
+    longest = f"r{199 * 'i'}"
     assert read(("name: rides", f"name: {longest}")).name == longest
     (problem,) = refused(("name: rides", f"name: {longest}i"))
-    assert "found one of 251 letters; allowed are 250" in problem
+    assert "found one of 201 letters; allowed are 200" in problem
 
 
 def test_what_is_no_flag_is_refused_once(refused: Refused) -> None:

@@ -54,6 +54,15 @@ def test_batches_at_either_end_of_time_are_found_again(folder: Folder):
     assert {it.status for it in open_runs(folder).rows} == {"published"} and len(written(folder)) == 2
 
 
+def test_bounds_far_away_that_are_no_whole_milliseconds_are_found_again(folder: Folder):
+    """Delta keeps the least and greatest of a file in milliseconds."""
+    start_us = 87_410_045_980_909_296
+    far = replace(row(0), batch=Interval(start_us, start_us + DAY))
+    for status in ("running", "failed", "published"):
+        open_runs(folder).put(replace(far, status=status))
+    assert [it.status for it in open_runs(folder).rows] == ["published"] and len(written(folder)) == 1
+
+
 def test_who_comes_second_writes_nothing_also_of_another_batch(folder: Folder):
     first, second = open_runs(folder), open_runs(folder)
     first.put(row(1))
