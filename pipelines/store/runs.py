@@ -1,7 +1,8 @@
 """The table `runs` as it stood when it was opened, and what a commit changes of it.
 
-A commit writes its own rows, for each batch makes several and the ledger grows by a row a batch; all rows are
-written where the files have become many.
+Each batch makes several commits, and the ledger grows by a row a batch. While it has few rows they are
+written anew as one file, in the order in which they came; of many a commit writes its own, until the files
+are many.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pipelines.store.remembered import rows_of
 from pipelines.store.sql import is_batch
 from pipelines.store.tables import Folder
 
+MANY_ROWS = 1_000
+"""To write so many takes thirty milliseconds, a commit of a row ten."""
 MOST_FILES = 64
 """To open one takes a reader a millisecond; to write a row anew takes thirty microseconds."""
 
@@ -39,7 +42,8 @@ class Runs:
     def _replace(self, old: Sequence[LedgerRow], new: Sequence[LedgerRow]) -> None:
         # Files tell what they hold in milliseconds: of far years not well enough for what has a part of one.
         is_told = not any((row.batch.start_us % 1000) or (row.batch.end_us % 1000) for row in old)
-        if is_told and max(len(old), len(self.opened.file_uris())) < MOST_FILES:
+        is_long = len(self.rows) >= MANY_ROWS
+        if is_long and is_told and max(len(old), len(self.opened.file_uris())) < MOST_FILES:
             of_old = [f"({is_batch(row.batch)} AND revision = {row.revision})" for row in old]
             small.overwrite(self.opened, [row.values() for row in new], where=" OR ".join(of_old))
             return

@@ -9,7 +9,7 @@ import pytest
 from deltalake.exceptions import CommitFailedError
 
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
-from pipelines.store import small
+from pipelines.store import runs, small
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.runs import MOST_FILES, open_runs
 from pipelines.store.tables import RUNS, Folder
@@ -17,8 +17,15 @@ from pipelines.store.tables import RUNS, Folder
 DAY = 86_400_000_000
 
 
+@pytest.fixture(params=[0, runs.MANY_ROWS], ids=["many", "few"])
+def written_by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A ledger of any length as one of many rows is written, and as one of few is."""
+    monkeypatch.setattr(runs, "MANY_ROWS", request.param)
+    return "row" if request.param == 0 else "table"
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path: Path, written_by: str) -> Folder:
     made = Folder(root=str(tmp_path / "pipeline"))
     small.create(made, "runs", columns=RUNS)
     return made
@@ -71,7 +78,8 @@ def test_who_comes_second_writes_nothing_also_of_another_batch(folder: Folder):
     assert written(folder) == [(1, 0, "running")]
 
 
-def test_a_commit_writes_its_own_row_and_files_that_became_many_are_one_again(folder: Folder):
+@pytest.mark.parametrize("written_by", [0], indirect=True)
+def test_of_many_a_commit_writes_its_own_row_and_files_that_became_many_are_one_again(folder: Folder):
     files, days = [], 2 * MOST_FILES
     for day in range(days):
         open_runs(folder).put(row(day))
@@ -85,6 +93,16 @@ def test_a_commit_writes_its_own_row_and_files_that_became_many_are_one_again(fo
     assert (stored, written(folder)) == ([days], [(days - 1, 0, "running")])
 
 
+@pytest.mark.parametrize("written_by", [runs.MANY_ROWS], indirect=True)
+def test_few_rows_are_one_file_in_the_order_in_which_they_came(folder: Folder):
+    for day in (3, 1, 2):
+        open_runs(folder).put(row(day))
+    open_runs(folder).put(replace(row(1), status="failed"))
+    assert [it.batch.start_us // DAY for it in open_runs(folder).rows] == [3, 2, 1]
+    assert len(small.open_table(folder, "runs").file_uris()) == 1
+
+
+@pytest.mark.parametrize("written_by", [0], indirect=True)
 def test_a_file_that_was_read_is_not_read_again(folder: Folder):
     open_runs(folder).put(row(1))
     assert len(open_runs(folder).rows) == 1
