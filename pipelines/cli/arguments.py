@@ -154,6 +154,7 @@ def _add_options_of_following(command: Parser) -> None:
         "arrival time of a row until it can be read",
     )
     command.add_argument("--from", dest="since", metavar="INSTANT", help="where to begin, if nothing has run")
+    _add_wait(command)
 
 
 def _add_every(command: Parser) -> None:

@@ -63,7 +63,7 @@ def follow(arguments: Arguments) -> None:
 
 
 def _go_on(arguments: Arguments, site: Site, *, pace: Pace, end: Ending) -> None:
-    """Run what has come, until the end is asked for. While somebody runs another batch, wait for that."""
+    """Run what has come, until the end is asked for; if asked to, wait while somebody runs another batch."""
     pipeline, start_us, waited_for = site.declared, pace.start_us, None
     seen = read_ledger(site.store, pipeline.name)
     while not end.is_asked:
@@ -80,7 +80,7 @@ def _go_on(arguments: Arguments, site: Site, *, pace: Pace, end: Ending) -> None
             seen = read_ledger(site.store, pipeline.name)
         except WaitForTheBatch as error:
             other = _others(error, before=seen, rows=read_ledger(site.store, pipeline.name))
-            if other is None:
+            if other is None or not arguments.wait:
                 raise
             if other.batch != waited_for:
                 print(f"waiting: {_running(arguments, pipeline, pending=other)}", file=sys.stderr)
@@ -107,11 +107,15 @@ def _running(arguments: Arguments, pipeline: Pipeline, *, pending: LedgerRow) ->
 
 
 def _left(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Interval | None:
-    """The batch that is unfinished. Raises `WaitForTheBatch` where somebody corrects an older one."""
+    """The batch that is unfinished. Raises `WaitForTheBatch` where somebody corrects an older one, unless
+    asked to wait, which what follows does.
+    """
     rows = read_ledger(store, pipeline.name)
     pending, last = unfinished(rows), newest(rows)
     is_older = pending is not None and last is not None and pending.batch != last.batch
     if pending is not None and is_older and pending.status == "running":
+        if arguments.wait:
+            return None
         raise WaitForTheBatch(_running(arguments, pipeline, pending=pending))
     return None if pending is None else pending.batch
 

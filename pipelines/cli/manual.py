@@ -160,16 +160,16 @@ FOLLOW = Page(
     summary="runs micro-batches as time goes on, in one session",
     description="""Runs a batch every so often, in one session: each takes what has arrived since the batch
 before it, up to now. A row whose arrival time is before that and that can be read only
-afterwards is in no batch that follows: --behind says how long that may take. While somebody
-runs another batch, it waits. Ctrl-C ends it after the batch that it is at (once more: at once),
-and so does SIGTERM. The newest batch, if it failed or its process was killed, is run again at
+afterwards is in no batch that follows: --behind says how long that may take. Where somebody runs
+another batch it ends, or waits, with --wait. Ctrl-C ends it after the batch that it is at (once
+more: at once), and so does SIGTERM. The newest batch, if it failed or its process was killed, is run again at
 the next start, which takes over what still runs it.
 
 The first batch begins where the newest one ended, else at --from, else at the spec's
 `schedule: {start: …}`, else now.""",
     examples="""
   sash follow dags/airport_traffic.yml --every 10s
-  sash follow dags/airport_traffic.yml --every 1min --behind 20s --from 2024-03-01
+  sash follow dags/airport_traffic.yml --every 1min --behind 20s --wait --from 2024-03-01
 """,
 )
 MAINTAIN = Page(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -100,23 +101,32 @@ def test_an_older_batch_that_somebody_corrects_is_left_to_them(place: Place, spa
     assert said.code == 4 and "batch [2024-01-01 00:00, 2024-01-02 00:00) is running" in said.err
 
 
-def test_who_corrects_an_older_batch_meanwhile_is_waited_for(
-    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-):
-    fingerprint = state_fingerprint(place.pipeline)
-    place.write_rides([("Bern", 1.0, day(1, 8), day(1, 9))])
-    assert place.sash("run", "--from", "2024-01-02", "--to", "2024-01-03").code == 0
-    turn, waits, waiting = follow.await_turn, [], select.select
+def correcting(place: Place, waits: list[object], *, empties: bool = False) -> Callable[..., None]:
+    """Somebody begins to correct an older batch just before the turn of ours, or has emptied all and begins
+    anew, and ends after two waits.
+    """
+    turn, fingerprint = follow.await_turn, state_fingerprint(place.pipeline)
 
     def corrected(*words: object, **how: object) -> None:
-        """Somebody begins to correct an older batch just before the turn of ours, and ends after a while."""
+        rows = read_ledger(place.store, "rides")
+        runs = open_runs(folder_of(place.store, place.pipeline))
         if not waits:
+            if empties:
+                runs.take_out(*rows)
             place.write_run(day(1), day(2), "running", fingerprint=fingerprint)
         elif len(waits) == 2:
-            open_runs(folder_of(place.store, place.pipeline)).take_out(
-                *[it for it in read_ledger(place.store, "rides") if it.batch == days(1, 2)]
-            )
+            runs.take_out(*[it for it in rows if it.batch == days(1, 2)])
         turn(*words, **how)  # type: ignore[arg-type]  # whatever it is given
+
+    return corrected
+
+
+def test_who_corrects_an_older_batch_meanwhile_is_waited_for_if_asked_to_and_a_rebuilding_is_not(
+    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+):
+    place.write_rides([("Bern", 1.0, day(1, 8), day(1, 9))])
+    assert place.sash("run", "--from", "2024-01-02", "--to", "2024-01-03").code == 0
+    waits, waiting, at_work = list[object](), select.select, "is running"
 
     def waited(*words: list[int]) -> object:
         if threading.current_thread() is not threading.main_thread():
@@ -126,14 +136,22 @@ def test_who_corrects_an_older_batch_meanwhile_is_waited_for(
             signal.raise_signal(signal.SIGINT)
         return waiting(*words[:3], 0)
 
-    monkeypatch.setattr(follow, "await_turn", corrected)
+    does, empties = correcting(place, waits), correcting(place, waits, empties=True)
+    monkeypatch.setattr(follow, "await_turn", does)
     monkeypatch.setattr("pipelines.cli.ending.select.select", waited)
-    said = place.sash("follow", "--every", "1h")
+    said = place.sash("follow", "--every", "1h", "--wait")
     assert said.code == 0, said.err
-    assert said.err.count("waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) is running") == 1
+    assert said.err.count(f"waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) {at_work}") == 1
     first, second = sorted(read_ledger(place.store, "rides"), key=lambda row: row.batch)
     assert (first.batch, second.batch.start_us) == (days(2, 3), days(2, 3).end_us)
     assert second.status == "published"
+    for others, flags in ((does, ()), (empties, ("--wait",))):
+        waits.clear()
+        left = read_ledger(place.store, "rides")
+        open_runs(folder_of(place.store, place.pipeline)).take_out(*[it for it in left if it.is_unfinished])
+        monkeypatch.setattr(follow, "await_turn", others)
+        refused = place.sash("follow", "--every", "1s", *flags)
+        assert (refused.code, waits) == (4, []) and at_work in refused.err
 
 
 def test_what_may_not_be_readable_yet_is_left_to_the_next_batch(
