@@ -7,7 +7,7 @@ at a whole multiple of `--every`, so that batches meet wherever they are cut.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -64,12 +64,14 @@ def follow(arguments: Arguments) -> None:
 
 def _go_on(arguments: Arguments, site: Site, *, pace: Pace, end: Ending) -> None:
     """Run what has come, until the end is asked for; if asked to, wait while somebody runs another batch."""
-    pipeline, start_us, waited_for = site.declared, pace.start_us, None
-    seen = read_ledger(site.store, pipeline.name)
+    pipeline, waited_for = site.declared, None
+    rows = read_ledger(site.store, pipeline.name)
     while not end.is_asked:
-        # Others may have run batches meanwhile, or all of them anew.
-        last = newest(read_ledger(site.store, pipeline.name))
-        start_us = start_us if last is None else last.batch.end_us
+        # Others may have run batches meanwhile, given up the only one, or run all of them anew.
+        seen, rows = rows, read_ledger(site.store, pipeline.name)
+        _refuse_rebuilding(pipeline, before=seen, rows=rows)
+        last = newest(rows)
+        start_us = pace.start_us if last is None else last.batch.end_us
         until_us = _now_us() - pace.behind_us
         end_us = floor_to(until_us, pace.every_us)
         if end_us <= start_us:
@@ -77,31 +79,39 @@ def _go_on(arguments: Arguments, site: Site, *, pace: Pace, end: Ending) -> None
             continue
         try:
             _run(arguments, site, batch=Interval(start_us, end_us), end=end)
-            seen = read_ledger(site.store, pipeline.name)
+            rows = read_ledger(site.store, pipeline.name)
         except WaitForTheBatch as error:
-            other = _others(error, before=seen, rows=read_ledger(site.store, pipeline.name))
-            if other is None or not arguments.wait:
+            now = read_ledger(site.store, pipeline.name)
+            other = unfinished(now)
+            # Where nothing is unfinished any more, whoever was in the way has ended since.
+            has_news = other is not None or now != rows
+            if not arguments.wait or error.is_over or have_gone(rows, now) or not has_news:
                 raise
-            if other.batch != waited_for:
-                print(f"waiting: {_running(arguments, pipeline, pending=other)}", file=sys.stderr)
-            waited_for = other.batch
-            end.wait(PAUSE_SECONDS)
+            if other is not None:
+                if other.batch != waited_for:
+                    print(f"waiting: {_in_the_way(arguments, pipeline, pending=other)}", file=sys.stderr)
+                waited_for = other.batch
+                end.wait(PAUSE_SECONDS)
 
 
-def _others(
-    error: WaitForTheBatch, *, before: Iterable[LedgerRow], rows: Collection[LedgerRow]
-) -> LedgerRow | None:
-    """The batch that somebody else runs, where it is all that is in the way. One of a rebuilding is not: that
-    leaves times between its batches, at which ours would come before them.
+def _refuse_rebuilding(
+    pipeline: Pipeline, *, before: Collection[LedgerRow], rows: Collection[LedgerRow]
+) -> None:
+    """Raise `WaitForTheBatch` where all has been emptied since, and what had run has not run again yet: at
+    times between two batches of a rebuilding ours would come before the rest of them.
     """
-    other = unfinished(rows)
-    is_running = other is not None and other.status == "running"
-    return other if is_running and not error.is_over and not have_gone(before, rows) else None
+    had, has = newest(before), newest(rows)
+    if have_gone(before, rows) and had and (has is None or has.batch.end_us < had.batch.end_us):
+        reached = "has no batch any more" if has is None else f"has run up to {has.batch}"
+        raise WaitForTheBatch(
+            f"pipeline `{pipeline.name}` was rebuilt since, or is being rebuilt: it {reached}, and had run "
+            f"up to {had.batch}. Follow it again when that is done"
+        )
 
 
-def _running(arguments: Arguments, pipeline: Pipeline, *, pending: LedgerRow) -> str:
+def _in_the_way(arguments: Arguments, pipeline: Pipeline, *, pending: LedgerRow) -> str:
     return (
-        f"batch {pending.batch} is running. If nothing runs it any more, run it again: "
+        f"batch {pending.batch} is {pending.status}. If nobody is at it any more, run it again: "
         f"{again(arguments, pipeline, pending=pending)}"
     )
 
@@ -116,7 +126,7 @@ def _left(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Interval |
     if pending is not None and is_older and pending.status == "running":
         if arguments.wait:
             return None
-        raise WaitForTheBatch(_running(arguments, pipeline, pending=pending))
+        raise WaitForTheBatch(_in_the_way(arguments, pipeline, pending=pending))
     return None if pending is None else pending.batch
 
 

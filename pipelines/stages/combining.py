@@ -17,6 +17,7 @@ from pipelines.combine import TOUCHED, combine, has_coarser, is_coarser
 from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US, Interval, to_us
 from pipelines.intervals import merge as merge_intervals
+from pipelines.spec import changes_between, state_fingerprint
 from pipelines.stages.alone import add, are_alone
 from pipelines.stages.before import put_back
 from pipelines.stages.coarser import are_new, say_none, say_whole
@@ -47,7 +48,7 @@ def combine_batch(work: Work) -> Counts:
     """Combine what the batch touched; returns the counts of frames and sessions."""
     counted = accumulated(work)
     pass_events(work, counted)
-    _refuse_fewer(work, counted["ingested"])
+    _refuse_fewer(work, counted)
     whose = is_batch(work.batch)
     _refuse_sources_that_are_gone(work, whose)
     of_batch = work.tables.read("partial_frames").where(whose)
@@ -64,22 +65,26 @@ def combine_batch(work: Work) -> Counts:
     return counts
 
 
-def _refuse_fewer(work: Work, rows: int) -> None:
+def _refuse_fewer(work: Work, counted: Counts) -> None:
     """Raise `CorrectTheCall` where late events are to be taken in and rows that counted are not there any
     more, which would be taken back. Who replays quarantined rows may have mended files, so that some of those
-    are gone, or of another batch; who loses more is told.
+    are gone, or of another batch; who loses more is told, as is who has the rows read otherwise.
     """
     before = work.run.opening.before
     if before is None or work.request.replays is None:
         return
-    then, is_about_late = before.ingested or 0, work.request.replays == "late"
+    rows, then = counted["ingested"], before.ingested or 0
     told = f"batch {work.batch} has {many(rows, 'row')} now, and had {then:,} when it last ran"
-    # What had been quarantined counted nowhere.
-    loses = rows < then - (before.quarantined or 0)
-    if loses and is_about_late:
+    # What was quarantined, and what came more than once, counted nowhere.
+    counts, did_count = counted["accepted"] + counted["late"], (before.accepted or 0) + (before.late or 0)
+    loses, now = rows < then and counts < did_count, state_fingerprint(work.pipeline)
+    is_read_alike = not changes_between(before.spec_fingerprint, now).read_otherwise
+    is_about_late = work.request.replays == "late"
+    if loses and is_about_late and is_read_alike:
         raise CorrectTheCall(
             f"{told}: the others would be taken back. Put back what is gone and say this again. If there are "
-            "to be fewer, run it by its bounds: `sash run SPEC --from … --to … --ignore-lateness`"
+            "to be fewer, run it by its bounds: `sash run SPEC --from … --to … --ignore-lateness`; if all is "
+            "to stay as it was, give this run up: `sash abandon SPEC --from … --to …`"
         )
     if loses or (is_about_late and rows < then):
         work.warned.append(f"{told}: what had counted, and is not there any more, is taken back")

@@ -58,23 +58,36 @@ def refuse_emptied(site: Site, seen: Iterable[LedgerRow], *, rows: Collection[Le
         )
 
 
+def refuse_unnumbered(site: Site) -> None:
+    """Raise `CorrectTheCall` where the numbers of attempts are gone: they would begin anew, and tables that
+    remember higher ones would take nothing from those that have them.
+    """
+    if small.is_there(site.tables, "attempts"):
+        return
+    left = [it for it in PARTITIONED_BY if it != "runs" and small.is_there(site.tables, it)]
+    if left:
+        raise CorrectTheCall(
+            f"pipeline `{site.pipeline.name}` has {', '.join(left)}, but of its tables attempts is gone from "
+            f"{site.tables.root}, whose numbers they remember. Put back a copy; without one, take that "
+            "folder away, and run all"
+        )
+
+
 def refuse_lost(site: Site, *, rows: Collection[LedgerRow]) -> None:
     """Raise `CorrectTheCall` where a table is gone that batches have written: made anew it would be empty,
     and what the next batch publishes of it wrong.
     """
+    refuse_unnumbered(site)
     published = [row.spec_fingerprint for row in rows if row.status == "published"]
     if not published:
         return
     written = [it for it in PARTITIONED_BY if it != "event_ids" or any(map(has_ids, published))]
     lost = [it for it in written if not small.is_there(site.tables, it)]
     if lost:
-        # Numbers of attempts, which tables remember, would begin anew.
-        is_numbered = "attempts" not in lost
-        without = "compute all anew with --rebuild" if is_numbered else "take that folder away, and run all"
         raise CorrectTheCall(
             f"pipeline `{site.pipeline.name}` has run, but of its tables {' and '.join(lost)} "
             f"{'are' if len(lost) > 1 else 'is'} gone from {site.tables.root}. Put back a copy; without one, "
-            f"{without}"
+            "compute all anew with --rebuild"
         )
 
 

@@ -11,6 +11,7 @@ from pipelines.ingest.verify import check
 from pipelines.intervals import Interval
 from pipelines.stages.abandoning import lanes_of
 from pipelines.stages.expected import unfit, unknown_in
+from pipelines.stages.preparing import refuse_unnumbered
 from pipelines.stages.shapes import shapes_of
 from pipelines.stages.site import Site
 from pipelines.store import attempts, small
@@ -36,6 +37,7 @@ def empty_tables(site: Site, batches: Sequence[Interval]) -> None:
     check(site.spark, site.declared, schemas=schemas)
     suite = load_suite(site.declared.expectations)
     refuse_while_running(site, batches)
+    refuse_unnumbered(site)
     anew = Site(site.spark, site.store, site.declared)
     shapes = shapes_of(anew, schemas=schemas)
     problems = (*unfit(anew, suite, shapes=shapes, schemas=schemas), *unknown_in(suite))

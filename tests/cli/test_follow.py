@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,7 +18,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.cli import follow
 from pipelines.cli.ending import ONCE_S, Ending
-from pipelines.intervals import to_us
+from pipelines.errors import WaitForTheBatch
+from pipelines.intervals import Interval, to_us
 from pipelines.spec import state_fingerprint
 from pipelines.stages import Request, Site, open_batch
 from pipelines.stages.site import folder_of
@@ -152,6 +154,79 @@ def test_who_corrects_an_older_batch_meanwhile_is_waited_for_if_asked_to_and_a_r
         monkeypatch.setattr(follow, "await_turn", others)
         refused = place.sash("follow", "--every", "1s", *flags)
         assert (refused.code, waits) == (4, []) and at_work in refused.err
+
+
+def at_each_wait(monkeypatch: pytest.MonkeyPatch, *do: Callable[[], object]) -> None:
+    """What happens whenever there is a wait for a batch; after the last, somebody asks to end."""
+    waiting, to_do = select.select, [*do, lambda: signal.raise_signal(signal.SIGINT)]
+
+    def waited(*words: list[int]) -> object:
+        if threading.current_thread() is not threading.main_thread():
+            return waiting(*words)
+        to_do.pop(0)()
+        return waiting(*words[:3], 0)
+
+    monkeypatch.setattr("pipelines.cli.ending.select.select", waited)
+
+
+def give_up(place: Place, batch: Interval) -> None:
+    """A batch that is unfinished is one that was given up."""
+    runs = open_runs(folder_of(place.store, place.pipeline))
+    (row,) = (row for row in runs.rows if row.batch == batch)
+    runs.put(replace(row, status="abandoned"))
+
+
+@pytest.mark.parametrize("ends", ["while it is waited for", "as it is met"])
+def test_what_a_batch_had_that_was_given_up_is_run_by_the_next(
+    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, ends: str
+):
+    turn, fingerprint, met = follow.await_turn, state_fingerprint(place.pipeline), list[Interval]()
+
+    def is_met(*words: object, **how: object) -> None:
+        """Somebody has just begun the first batch, which has failed."""
+        if not met:
+            met.append(days(1, 2))
+            place.write_run(day(1), day(2), "failed", fingerprint=fingerprint)
+        try:
+            turn(*words, **how)  # type: ignore[arg-type]  # whatever it is given
+        except WaitForTheBatch:
+            if ends == "as it is met":
+                give_up(place, *met)
+            raise
+
+    place.write_rides([("Bern", 1.0, day(1, 8), day(1, 9))])
+    monkeypatch.setattr(follow, "await_turn", is_met)
+    waits = [lambda: give_up(place, *met)] if ends == "while it is waited for" else []
+    at_each_wait(monkeypatch, *waits)
+    said = place.sash("follow", "--every", "1h", "--from", "2024-01-01", "--wait")
+    assert said.code == 0 and "given" not in said.err, said.err
+    assert said.err.count("waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) is failed") == len(waits)
+    (ran,) = (row for row in read_ledger(place.store, "rides") if row.status == "published")
+    assert (ran.batch.start_us, ran.accepted) == (days(1, 2).start_us, 1)
+
+
+@pytest.mark.parametrize("again", [0, 1, 2])
+def test_who_rebuilds_is_not_run_ahead_of(
+    place: Place, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, again: int
+):
+    fingerprint = state_fingerprint(place.pipeline)
+    batches = [(day(1), day(2)), (day(2), datetime(2900, 1, 1, tzinfo=UTC))]
+
+    def publish(some: Sequence[tuple[datetime, datetime]], *, revision: int) -> None:
+        for batch in some:
+            place.write_run(*batch, "published", fingerprint=fingerprint, revision=revision)
+
+    def is_rebuilt() -> None:
+        runs = open_runs(folder_of(place.store, place.pipeline))
+        runs.take_out(*runs.rows)
+        # Another run of the same batch, told by another number here, where none has a time.
+        publish(batches[:again], revision=1)
+
+    publish(batches, revision=0)
+    at_each_wait(monkeypatch, is_rebuilt)
+    said = place.sash("follow", "--every", "1h")
+    assert said.code == (0 if again == len(batches) else 4)
+    assert ("is being rebuilt" in said.err) == (said.code == 4), said.err
 
 
 def test_what_may_not_be_readable_yet_is_left_to_the_next_batch(

@@ -177,3 +177,25 @@ def test_late_events_are_not_taken_in_where_other_rows_would_be_taken_back(place
     place.write_rides(RIDES[:3])
     told = place.sash("replay", "quarantine")
     assert told.code == 0 and "has 1 row now, and had 3" in told.err and "is taken back" in told.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fewer", ["repetitions", "read otherwise"])
+def test_late_events_are_taken_in_where_no_other_row_is_missed(place: Place, spark: SparkSession, fewer: str):
+    arrived = "  arrival_time: arrived"
+    place.write_spec((arrived, f"{arrived}\n  event_id: {{of: [fare]}}"))
+    place.write_rides([*RIDES, *RIDES[3:4] * 2])
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    rows = standing(read_ledger(place.store, "rides"))
+    assert [(it.late, it.duplicates) for it in rows] == [(0, 0), (1, 2)]
+    if fewer == "repetitions":
+        place.write_rides(RIDES)
+    else:
+        place.write_spec((arrived, f"{arrived}\n  event_id: {{of: [fare]}}\n  where: fare > 6"))
+    said = place.sash("replay", "late")
+    assert said.code == 0, said.err
+    assert ("is not there any more, is taken back" in said.err) == (said.err != ""), said.err
+    (_, replayed_one) = standing(read_ledger(place.store, "rides"))
+    counted = {"repetitions": (3, 2, 1), "read otherwise": (1, 1, 0)}[fewer]
+    assert (replayed_one.ingested, replayed_one.accepted, replayed_one.quarantined) == counted
+    assert (replayed_one.late, replayed_one.duplicates) == (0, 0)
