@@ -45,8 +45,7 @@ def windows_of(fingerprint: str) -> frozenset[str]:
 
 def sources_of(fingerprint: str) -> frozenset[str]:
     """The names of the sources that a state fingerprint tells of."""
-    told = (name for name in _parsed(fingerprint) if name.startswith(READ))
-    return frozenset(name.removeprefix(READ).split(".")[0] for name in told)
+    return _sources(_parsed(fingerprint))
 
 
 def known_as(source: str, *, before: str, after: str) -> str | None:
@@ -127,12 +126,16 @@ def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> 
 
 
 def _read_otherwise(was: dict[str, str], now: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Of sources that are in both; older fingerprints tell nothing of it."""
+    """Of sources that are in both, of which older fingerprints tell nothing, and of one that has another name
+    now, under which no id is remembered.
+    """
     for name in sorted(was.keys() & now.keys()):
         if name.startswith(READ) and was[name] != now[name]:
             source, what = name.removeprefix(READ).split(".")
             yield source, what
-    known = {name.removeprefix(READ).split(".")[0] for name in was if name.startswith(READ)}
+    known, named = _sources(was), _sources(now)
+    if len(known - named) == len(named - known) == 1:
+        known |= named
     for name in sorted(now.keys() - was.keys()):
         if name.startswith(IDS) and name.removeprefix(IDS) in known:
             yield name.removeprefix(IDS), "event_id"
@@ -140,6 +143,10 @@ def _read_otherwise(was: dict[str, str], now: dict[str, str]) -> Iterator[tuple[
 
 def _windows(entries: dict[str, str]) -> dict[str, str]:
     return {name: told for name, told in entries.items() if not name.startswith(("#", GRID, ONCE_TOLD))}
+
+
+def _sources(entries: dict[str, str]) -> frozenset[str]:
+    return frozenset(name.removeprefix(READ).split(".")[0] for name in entries if name.startswith(READ))
 
 
 def _parsed(fingerprint: str) -> dict[str, str]:

@@ -65,7 +65,11 @@ def is_said_gone(store: Folder, gone: Gone) -> bool:
 
 def forgotten_until_us(store: Folder) -> dict[str, int]:
     """By source the end up to which the ids of its batches have been let go, where any have."""
-    said = small.property_of(store, "event_ids", name=FORGOTTEN)
+    return _forgotten_in(small.property_of(store, "event_ids", name=FORGOTTEN))
+
+
+def _forgotten_in(said: str) -> dict[str, int]:
+    """What a property says."""
     return {str(name): int(us) for name, us in json.loads(said or "{}").items()}
 
 
@@ -73,11 +77,14 @@ def say_forgotten(
     store: Folder, until_us: Mapping[str, int], *, still_mine: Callable[[], None] = small.certainly
 ) -> None:
     """Say so of these sources, before they are; unless `still_mine` raises."""
-    before_us = forgotten_until_us(store)
-    further = {name: max(us, before_us.get(name, us)) for name, us in until_us.items()}
-    if {**before_us, **further} != before_us:
-        value = json.dumps({**before_us, **further})
-        small.set_property(store, "event_ids", name=FORGOTTEN, value=value, still_mine=still_mine)
+
+    def beside(said: str) -> str:
+        before_us = _forgotten_in(said)
+        further = {name: max(us, before_us.get(name, us)) for name, us in until_us.items()}
+        now_us = {**before_us, **further}
+        return said if now_us == before_us else json.dumps(now_us)
+
+    small.change_property(store, "event_ids", name=FORGOTTEN, change=beside, still_mine=still_mine)
 
 
 def is_said_forgotten(store: Folder, until_us: Mapping[str, int]) -> bool:

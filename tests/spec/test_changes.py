@@ -116,6 +116,9 @@ def test_that_rows_are_read_otherwise_is_told_and_needs_nothing_anew(new: str, w
     assert (found.problems, found.read_otherwise) == ((), (("main", what),))
     assert (without_reading(before) == without_reading(after)) is (what != "event_id")
     assert without_reading(after) != after
+    # One that has another name remembers nothing under it.
+    named = state_fingerprint(read(("source:", "sources:\n  other:"), ("event_time: at", new)))
+    assert changes_between(after, named).read_otherwise == ((("other", what),) if what == "event_id" else ())
     # Nobody knows how rows were read for a store that is older than this, or by a source that is new.
     assert changes_between(without_reading(before), after).read_otherwise == ()
     assert changes_between(without_reading(before), after).problems == ()

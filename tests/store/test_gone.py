@@ -9,8 +9,16 @@ import pytest
 
 from pipelines.intervals import EARLIEST_US
 from pipelines.store import small
-from pipelines.store.retention import PROPERTY, gone_from, is_said_gone, say_gone, say_none_gone
-from pipelines.store.tables import FRAME, Folder
+from pipelines.store.retention import (
+    PROPERTY,
+    forgotten_until_us,
+    gone_from,
+    is_said_gone,
+    say_forgotten,
+    say_gone,
+    say_none_gone,
+)
+from pipelines.store.tables import FRAME, QUARANTINE, Folder
 from pipelines.windows import Gone, GoneSessions
 
 
@@ -42,6 +50,18 @@ def test_where_all_is_made_anew_nothing_has_gone(folder: Folder):
     say_gone(folder, Gone(until_us=7))
     say_gone(folder, None)
     assert gone_from(folder) is None
+
+
+def test_of_two_that_say_at_once_which_ids_go_the_further_is_heard(folder: Folder):
+    small.create(folder, "event_ids", columns=QUARANTINE)
+    others = [{"main": 200, "other": 5}]
+
+    def met() -> None:
+        if others:
+            say_forgotten(folder, others.pop())
+
+    say_forgotten(folder, {"main": 100}, still_mine=met)
+    assert forgotten_until_us(folder) == {"main": 200, "other": 5}
 
 
 def test_of_a_store_without_tables_nothing_has_gone(tmp_path: Path):
