@@ -86,6 +86,9 @@ def _as_text(value: bytes | date | Decimal) -> str:
         return value.hex()
     if isinstance(value, datetime):
         return _utc(value)
+    if isinstance(value, Decimal):
+        # Not `0E-7`, which is how Python writes a zero of seven places.
+        return f"{value:f}"
     return str(value)
 
 

@@ -98,7 +98,7 @@ def parse_yaml(text: str, where: str, *, refuse: Refuse | None = None) -> Locate
         reader = _Reader(where)
         located = reader.read(node, 0)
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
-        raise CorrectTheSpec(where, (_told(error),)) from error
+        raise CorrectTheSpec(where, (_told(error, text),)) from error
     if refuse is not None:
         for line, problem in reader.problems:
             refuse(line, problem)
@@ -123,6 +123,10 @@ class _Reader:
         if isinstance(node, SequenceNode):
             return Located(tuple(self.read(item, depth + 1) for item in node.value), line)
         self._look_at(node)
+        if NO_TEXT.search(node.value):
+            # Whoever looks at it further is not to stumble over it.
+            told = NO_TEXT.sub("\ufffd", node.value)
+            return Located(told, line, told)
         return Located(_scalar(node), line, node.value)
 
     def _look_at(self, node: Node) -> None:
@@ -190,7 +194,10 @@ def _refuse_more_than_data(text: str, where: str) -> None:
         raise CorrectTheSpec(where, tuple(problems))
 
 
-def _told(error: Exception) -> str:
+def _told(error: Exception, text: str) -> str:
+    if isinstance(error, yaml.reader.ReaderError):
+        line = text.count("\n", 0, error.position) + 1
+        return f"line {line}: not YAML: found a control, U+{error.character:04X}; leave it out"
     mark = getattr(error, "problem_mark", None)
     what = getattr(error, "problem", None) or str(error).strip().splitlines()[0]
     return f"line {mark.line + 1}: not YAML: {what}" if mark is not None else f"not YAML: {what}"

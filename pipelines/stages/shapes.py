@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from pipelines.accumulate import accumulate
-from pipelines.aggregates import finish_columns, nullable, part_columns
+from pipelines.aggregates import finish_columns, nullable, part_columns, part_names
 from pipelines.aggregates.options import expression
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest import fated, to_events
@@ -126,9 +126,8 @@ def _place(site: Site, column: str) -> str:
     """What of the spec a column of states or results is of."""
     if column in site.pipeline.key:
         return f"key `{column}`"
-    name = column.partition("__")[0]
-    is_aggregate = any(name == aggregate.name for aggregate in site.pipeline.aggregates)
-    return f"aggregate `{name}`" if is_aggregate else f"event_id `{column}`"
+    of = [it.name for it in site.pipeline.aggregates if column == it.name or column in part_names(it)]
+    return f"aggregate `{of[0]}`" if of else f"event_id `{column}`"
 
 
 def _columns(rows: DataFrame) -> Columns:

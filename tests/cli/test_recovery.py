@@ -271,9 +271,13 @@ def test_windows_may_be_as_long_as_an_interval_of_the_event(place: Place, spark:
     assert (late["fare"], late["length"]) == (40.0, "INTERVAL '0 18:00:00' DAY TO SECOND")
     plan = place.sash("plan", "--from", "2024-01-03", "--to", "2024-01-04")
     assert (plan.code, plan.err) == (0, "")
-    place.spec.write_text(place.spec.read_text().replace("{avg: fare}", "{max: arrived - at}"))
+    place.spec.write_text(
+        place.spec.read_text().replace("mean_fare: {avg: fare}", "max_: {max: arrived - at}")
+    )
     refused = place.sash("run", "--from", "2024-01-03", "--to", "2024-01-04", "--rebuild")
-    assert refused.code == 2 and "`mean_fare` would be INTERVAL DAY TO SECOND, which Delta" in refused.err
+    assert (
+        refused.code == 2 and "aggregate `max_` would be INTERVAL DAY TO SECOND, which Delta" in refused.err
+    )
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ VALUES: list[tuple[Value, object, str, str]] = [
     (float("nan"), "nan", "nan", "nan"),
     (float("-inf"), "-inf", "-inf", "-inf"),
     (Decimal("1.50"), "1.50", "1.50", "1.50"),
+    (Decimal("0E-7"), "0.0000000", "0.0000000", "0.0000000"),
     ('é, "x"', 'é, "x"', 'é, "x"', 'é, "x"'),
     ("", "", "", ""),
     (b"\x00\xff", "00ff", "00ff", "00ff"),

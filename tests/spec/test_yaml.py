@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.errors import CorrectTheSpec
 from pipelines.spec.yaml import MOST_BYTES, MOST_DEPTH, Located, parse_yaml, read_yaml
+from tests.spec.conftest import SPEC, Read
 
 
 def problems_in(text: str) -> tuple[str, ...]:
@@ -110,6 +111,22 @@ def test_an_escape_that_no_text_knows_is_refused() -> None:
 def test_a_character_that_no_file_takes_is_refused(text: str) -> None:
     (problem,) = problems_in(text)
     assert problem == "line 1: found a character that no text may have, NUL or half of one; leave it out"
+
+
+@pytest.mark.parametrize("written", ["key: [city]", "path: data/rides", "where: 'fare > 0'"])
+@pytest.mark.parametrize("character", ["\\ud800", "\\0"])
+def test_nobody_stumbles_over_such_a_character_in_a_spec(written: str, character: str, read: Read) -> None:
+    name = written.partition(":")[0]
+    text = SPEC.replace("event_time: at", "event_time: at, where: 'fare > 0'")
+    with pytest.raises(CorrectTheSpec) as caught:
+        read((written, f'{name}: "a{character}"'), text=f'{text}expectations: "{character}"\n')
+    told = [it for it in caught.value.problems if "NUL or half of one" in it]
+    assert len(told) == 2 and all(it.startswith("line ") for it in caught.value.problems)
+
+
+def test_a_control_is_told_with_its_line() -> None:
+    told = "line 2: not YAML: found a control, U+0007; leave it out"
+    assert problems_in("a: 1\nb: \a\n") == (told,)
 
 
 def test_more_than_one_document_is_refused() -> None:
