@@ -27,6 +27,8 @@ from pipelines.store.reader import read_ledger, table_path
 from pipelines.store.runs import open_runs
 from tests.cli.conftest import Place, day, days
 
+# So long that no further batch becomes due while a test runs.
+SELDOM = "365d"
 MAIN = "import sys; from pipelines.cli.main import main; sys.exit(main())"
 
 
@@ -78,7 +80,7 @@ def test_micro_batches_follow_the_clock_in_one_session_and_end_between_two(
 
 
 def test_who_follows_what_is_in_the_future_is_told(place: Place, spark: SparkSession, interrupted: None):
-    said = place.sash("follow", "--every", "1h", "--from", "2900-01-01")
+    said = place.sash("follow", "--every", SELDOM, "--from", "2900-01-01")
     assert said.code == 0 and "the first begins at 2900-01-01" in said.out
     assert said.out.endswith("no batch is unfinished\n")
 
@@ -88,7 +90,7 @@ def test_it_goes_on_with_a_batch_whose_process_was_killed(
 ):
     place.write_rides([("Bern", 1.0, day(1, 8), day(1, 9))])
     open_batch(Site(spark, place.store, place.pipeline), Request(batch=days(1, 2)))
-    said = place.sash("follow", "--every", "1h")
+    said = place.sash("follow", "--every", SELDOM)
     assert said.code == 0, said.err
     first, second = sorted(read_ledger(place.store, "rides"), key=lambda row: row.batch)
     assert (first.batch, first.status, first.accepted) == (days(1, 2), "published", 1)
@@ -99,7 +101,7 @@ def test_an_older_batch_that_somebody_corrects_is_left_to_them(place: Place, spa
     fingerprint = state_fingerprint(place.pipeline)
     place.write_run(day(1), day(2), "running", fingerprint=fingerprint, revision=1)
     place.write_run(day(2), day(3), "published", fingerprint=fingerprint)
-    said = place.sash("follow", "--every", "1h")
+    said = place.sash("follow", "--every", SELDOM)
     assert said.code == 4 and "batch [2024-01-01 00:00, 2024-01-02 00:00) is running" in said.err
 
 
@@ -141,7 +143,7 @@ def test_who_corrects_an_older_batch_meanwhile_is_waited_for_if_asked_to_and_a_r
     does, empties = correcting(place, waits), correcting(place, waits, empties=True)
     monkeypatch.setattr(follow, "await_turn", does)
     monkeypatch.setattr("pipelines.cli.ending.select.select", waited)
-    said = place.sash("follow", "--every", "1h", "--wait")
+    said = place.sash("follow", "--every", SELDOM, "--wait")
     assert said.code == 0, said.err
     assert said.err.count(f"waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) {at_work}") == 1
     first, second = sorted(read_ledger(place.store, "rides"), key=lambda row: row.batch)
@@ -198,7 +200,7 @@ def test_what_a_batch_had_that_was_given_up_is_run_by_the_next(
     monkeypatch.setattr(follow, "await_turn", is_met)
     waits = [lambda: give_up(place, *met)] if ends == "while it is waited for" else []
     at_each_wait(monkeypatch, *waits)
-    said = place.sash("follow", "--every", "1h", "--from", "2024-01-01", "--wait")
+    said = place.sash("follow", "--every", SELDOM, "--from", "2024-01-01", "--wait")
     assert said.code == 0 and "given" not in said.err, said.err
     assert said.err.count("waiting: batch [2024-01-01 00:00, 2024-01-02 00:00) is failed") == len(waits)
     (ran,) = (row for row in read_ledger(place.store, "rides") if row.status == "published")
@@ -224,7 +226,7 @@ def test_who_rebuilds_is_not_run_ahead_of(
 
     publish(batches, revision=0)
     at_each_wait(monkeypatch, is_rebuilt)
-    said = place.sash("follow", "--every", "1h")
+    said = place.sash("follow", "--every", SELDOM)
     assert said.code == (0 if again == len(batches) else 4)
     assert ("is being rebuilt" in said.err) == (said.code == 4), said.err
 
