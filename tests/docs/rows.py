@@ -124,6 +124,18 @@ def restatement() -> History:
     return history
 
 
+def of_one_window(sums: Iterable[int | None]) -> History:
+    """A window whose panes hold these, each of a run of its own."""
+    history = History(panes=[], runs=[], stood={})
+    place = {"origin": "EWR", "window": "hourly", "window_start": 0, "window_end": 10, "event_count": 1}
+    for n, total in enumerate(sums):
+        _run(history, start=10 * n, end=10 * n + 10, revision=0)
+        told = {"flights": total, "kind": "insert", "timing": "EARLY", "pane_index": n}
+        history.panes.append({**history.runs[-1], **place, **told})
+        history.stood[_finished(history)] = {}
+    return history
+
+
 def _run(history: History, *, start: int, end: int, revision: int) -> None:
     at = 1_000 * (len(history.runs) + 1)
     bounds = {"batch_start": start, "batch_end": end, "revision": revision}

@@ -99,6 +99,18 @@ def test_undo_and_redo_bring_a_target_that_adds_up_from_then_to_now(
             assert added(ask(recipe, seen)) == differences(now, history.stood.get(seen, {}))
 
 
+@pytest.mark.parametrize(("recipe", "then"), [(ADDED_UP, None), (DIFFERENCE, 5)])
+def test_a_sum_of_nothing_is_zero_to_who_adds_up(recipe: str, then: int | None) -> None:
+    history = rows.of_one_window(sums=[None, then])
+    first, _ = history.stood
+    with duckdb.connect() as connection:
+        for name, table in history.tables().items():
+            connection.register(name, table)
+        for seen in (0, first):
+            (row,) = connection.execute(with_instant(recipe, seen)).fetchall()
+            assert row[4] == (then or 0)
+
+
 def test_the_latest_value_is_what_windows_held_then(mode: str, history: History, ask: Ask) -> None:
     for then, stood in history.stood.items():
         if mode == "discarding":
