@@ -5,17 +5,45 @@ A command is imported when it is asked for, so that none pays for what another n
 
 from __future__ import annotations
 
+import atexit
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from pipelines.cli.arguments import Arguments, read_arguments
 from pipelines.cli.output import Unheard, leave_nothing, output_of
 from pipelines.cli.told import told
 from pipelines.errors import SashError
 from pipelines.spec import hide, secrets_of, understood
+
+
+def process() -> NoReturn:
+    """`main` as a process of its own, which leaves with its exit code.
+
+    The interpreter is not taken down. Arrow reads Delta by way of Python in threads of its own, and one that
+    lets go of a file just then would abort the process, whatever that had done: with the machine busy, every
+    seventh that only read a small table.
+    """
+    code = SashError.exit_code
+
+    def leave() -> None:
+        for output in (sys.stdout, sys.stderr):
+            if output is not None:
+                output.flush()
+        os._exit(code)
+
+    # Registered first, it is called last of all that is to be done at exit.
+    atexit.register(leave)
+    try:
+        code = main()
+    except SystemExit as asked:
+        # `--help` ends in the middle of reading the words.
+        code = asked.code if isinstance(asked.code, int) else SashError.exit_code
+    sys.exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

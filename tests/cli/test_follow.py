@@ -29,7 +29,7 @@ from tests.cli.conftest import Place, day, days
 
 # So long that no further batch becomes due while a test runs.
 SELDOM = "365d"
-MAIN = "import sys; from pipelines.cli.main import main; sys.exit(main())"
+MAIN = "from pipelines.cli.main import process; process()"
 
 
 @pytest.fixture

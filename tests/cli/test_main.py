@@ -17,7 +17,7 @@ from pipelines.stages import Request
 from pipelines.store.reader import read_ledger
 from tests.cli.conftest import Place, day, days
 
-PROCESS = [sys.executable, "-c", "import sys; from pipelines.cli.main import main; sys.exit(main())"]
+PROCESS = [sys.executable, "-c", "from pipelines.cli.main import process; process()"]
 
 
 @pytest.mark.system
@@ -111,6 +111,22 @@ def test_what_was_asked_for_is_said_again_with_the_batch_it_is_for():
     first, last = requests_of(raised, [days(1, 2), days(2, 3)])
     assert "--watermark" not in str(interrupted(raised, first))
     assert "--watermark 2024-01-02" in str(interrupted(raised, last))
+
+
+@pytest.mark.system
+def test_a_process_leaves_before_threads_of_others_find_the_interpreter_gone(place: Place):
+    program = (
+        "import os\n"
+        "class TakenDown:\n"
+        "    def __del__(self): os.write(2, b'taken down')\n"
+        "kept = TakenDown()\n"
+        f"{PROCESS[2]}"
+    )
+    for words, code in ((["--help"], 0), (["status", str(place.spec)], 0), (["status"], 2)):
+        called = [sys.executable, "-c", program, *words]
+        done = subprocess.run(called, capture_output=True, text=True, check=False)
+        assert done.returncode == code and (done.stdout != "") == (code == 0)
+        assert "taken down" not in done.stderr
 
 
 @pytest.mark.system

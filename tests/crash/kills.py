@@ -12,7 +12,7 @@ from tests.crash.killing import Moment, run_and_freeze, run_and_kill, uncommit, 
 from tests.crash.watching import What, table_of
 from tests.crash.world import Contents, World
 
-SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
+SASH = "from pipelines.cli.main import process; process()"
 TRIES = 5
 KILLED = 3
 """How often one is killed in earnest, beside the copies of what each kill would leave."""

@@ -41,7 +41,7 @@ CHANGED_LATER = 23
 """A day whose file changes before the whole month is filled in again, forwards."""
 MONTH_SECONDS = 1200
 CLOCKS = ("started_at", "finished_at", "stage_seconds")
-SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
+SASH = "from pipelines.cli.main import process; process()"
 Row = dict[str, object]
 
 

@@ -40,7 +40,7 @@ from datetime import UTC, datetime
 BROKEN = SPEC.replace("visits\nsource", "broken\nsource").replace("path: data", "path: broken.csv.gz")
 """Its file ends too early, so that a task of it is tried again."""
 CALL = 'windowed_dag("broken.yml", schedule=None, spark_conn_id="always")'
-SASH = "import sys; from pipelines.cli.main import main; sys.exit(main())"
+SASH = "from pipelines.cli.main import process; process()"
 FIRST = Interval(*[to_us(datetime(2024, 1, day, tzinfo=UTC)) for day in (1, 2)])
 OF_ANOTHER = LedgerRow(batch=FIRST, revision=0, status="running", spec_fingerprint="f")
 
