@@ -37,6 +37,11 @@ IDS = (KNOWN_US, HAS_ID, COUNTING, REPEATS, FIRST_US, NEXT_US, LAST_US)
 """All columns that stand beside events here."""
 
 
+def known_column(name: str) -> str:
+    """What a column of an id is called where it is that of an earlier batch."""
+    return f"_known_{name}"
+
+
 def known_ids(event_ids: DataFrame, source: Source, *, from_us: int) -> DataFrame:
     """From the rows of the table `event_ids` of earlier batches: the columns of an id, and `KNOWN_US`, when
     it last counted, where that can matter to arrivals from an instant on.
@@ -46,13 +51,13 @@ def known_ids(event_ids: DataFrame, source: Source, *, from_us: int) -> DataFram
     if told.within_us is not None:
         rows = rows.where(F.unix_micros("arrival_time") >= F.lit(from_us - told.within_us))
     newest = F.max(F.unix_micros("arrival_time")).alias(KNOWN_US)
-    return rows.groupBy(*[F.col(name).alias(f"_known_{name}") for name in told.of]).agg(newest)
+    return rows.groupBy(*[F.col(name).alias(known_column(name)) for name in told.of]).agg(newest)
 
 
 def with_duplicates(fated_events: DataFrame, source: Source, *, known: DataFrame) -> DataFrame:
     """The events, where those whose id came before have the fate DUPLICATE. `known` as `known_ids` gives."""
     told = _event_id(source)
-    same = [_as_known(known, name=name) == F.col(f"_known_{name}") for name in told.of]
+    same = [_as_known(known, name=name) == F.col(known_column(name)) for name in told.of]
     beside = fated_events.withColumn(HAS_ID, _has_id(told)).join(known, on=same, how="left")
     alike = [HAS_ID, *[f"`{name}`" for name in told.of]]
     # In an order that serves all that is asked of an id: rows are shuffled and sorted once.
@@ -72,7 +77,7 @@ def _has_id(told: EventId) -> Column:
 
 def _as_known(known: DataFrame, *, name: str) -> Column:
     """A column of the id as earlier batches kept it: where they had texts, a number of now is one too."""
-    kept = known.schema[f"_known_{name}"].dataType
+    kept = known.schema[known_column(name)].dataType
     own = F.col(f"`{name}`")
     return own.cast("string") if isinstance(kept, StringType) else own
 

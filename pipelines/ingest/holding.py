@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     DataType,
+    DateType,
     MapType,
     StructField,
     StructType,
@@ -52,9 +53,13 @@ def with_held(events: DataFrame, pipeline: Pipeline, *, breaks: Column) -> DataF
 
 
 def _as_told(field: StructField) -> Column:
-    """A column as a function is told it: instants in UTC, whatever zone the machine is in."""
+    """A column as a function is told it: instants in UTC, whatever zone the machine is in, and nothing in the
+    place of dates that Python has no word for.
+    """
     column, kind = F.col(f"`{field.name}`"), _without_zone(field.dataType)
-    return column if kind == field.dataType else column.cast(kind).alias(field.name)
+    if not _holds_dates(kind):
+        return column
+    return _in_words(column if kind == field.dataType else column.cast(kind), kind).alias(field.name)
 
 
 def _without_zone(kind: DataType) -> DataType:
@@ -71,6 +76,37 @@ def _without_zone(kind: DataType) -> DataType:
             return StructType(fields)
         case _:
             return kind
+
+
+def _holds_dates(kind: DataType) -> bool:
+    match kind:
+        case ArrayType():
+            return _holds_dates(kind.elementType)
+        case MapType():
+            return _holds_dates(kind.keyType) or _holds_dates(kind.valueType)
+        case StructType():
+            return any(_holds_dates(field.dataType) for field in kind)
+        case _:
+            return isinstance(kind, DateType | TimestampNTZType)
+
+
+def _in_words(column: Column, kind: DataType) -> Column:
+    """The value with null for each date or instant in it outside of the years 1 to 9999, which are Python's;
+    an entry of a map goes with its key.
+    """
+    match kind:
+        case DateType() | TimestampNTZType():
+            return F.when(F.year(column).between(1, 9999), column)
+        case ArrayType():
+            return F.transform(column, lambda it: _in_words(it, kind.elementType))
+        case MapType():
+            told = F.transform_values(column, lambda _, value: _in_words(value, kind.valueType))
+            return F.map_filter(told, lambda key, _: _in_words(key, kind.keyType).isNotNull())
+        case StructType():
+            fields = [_in_words(column.getField(it.name), it.dataType).alias(it.name) for it in kind]
+            return F.when(column.isNotNull(), F.struct(*fields))
+        case _:
+            return column
 
 
 def lengths_rules(events: DataFrame, windows: Sequence[Window]) -> dict[str, Column]:

@@ -35,7 +35,7 @@ from pipelines.aggregates.kinds import (
 from pipelines.aggregates.options import by_expression, expression
 from pipelines.errors import CorrectTheSpec
 from pipelines.ingest.declared import UNREADABLE
-from pipelines.ingest.duplicates import IDS
+from pipelines.ingest.duplicates import IDS, known_column
 from pipelines.ingest.events import DEFAULT_EVENT_COLUMNS, columns_as_read, select_columns
 from pipelines.ingest.fate import FATE, RULES
 from pipelines.ingest.holding import HELD
@@ -166,9 +166,11 @@ def _asked_of_windows(source: Source, pipeline: Pipeline) -> Iterator[Asked]:
 
 def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline) -> Iterator[str]:
     kept = columns_as_read(extended, source)
+    ids = source.event_id.of if source.event_id else ()
+    own = OWN.union(known_column(name).lower() for name in ids)
     # What `select` itself may be called was told where it was read.
     for name in (it for it in kept if it not in dict(source.select)):
-        is_own = name.lower() in OWN or name.lower().startswith(HELD)
+        is_own = name.lower() in own or name.lower().startswith(HELD)
         if is_own or name.lower() in LATE_EVENT_COLUMNS:
             yield (
                 f"source `{source.name}`: its column `{name}` is named like one of Sash's own; "
@@ -180,14 +182,13 @@ def _column_problems(extended: DataFrame, source: Source, *, pipeline: Pipeline)
                 f"source `{source.name}`: its column `{name}` cannot be a column of a table; rename it in "
                 f'`select`, like `{renamed}: "`{name}`"`'
             )
-    if source.event_id is not None:
-        for name in source.event_id.of:
-            if name not in kept:
-                yield f"source `{source.name}`: event_id `{name}` is no column of it; {_columns(kept)}"
+    for name in ids:
+        if name not in kept:
+            yield f"source `{source.name}`: event_id `{name}` is no column of it; {_columns(kept)}"
     for name in pipeline.key:
         if name not in kept:
             yield f"source `{source.name}`: key `{name}` is no column of it; {_columns(kept)}"
-    known = {"key": pipeline.key, "event_id": source.event_id.of if source.event_id else ()}
+    known = {"key": pipeline.key, "event_id": ids}
     for what, name in ((what, name) for what, names in known.items() for name in names if name in kept):
         kind = extended.schema[name].dataType
         if allowed := instead_of(kind):
@@ -242,7 +243,7 @@ def _kinds(rows: DataFrame, asked: Sequence[Asked]) -> list[DataType]:
     # A join's condition may be nothing but deterministic and over the row: Spark itself says what is not.
     # The line break ends a comment that the expression may end with.
     holds = reduce(and_, [F.expr(f"({one.sql}\n) IS NOT NULL") for one in asked])
-    joined = rows.select(F.lit(1).alias("_one")).join(rows, on=holds, how="left")
+    joined = rows.select().join(rows, on=holds, how="left")
     selected = rows.select(
         *[F.expr(one.sql).alias(f"expression_{number}") for number, one in enumerate(asked)]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,44 @@ def test_a_function_is_told_instants_in_utc_wherever_they_stand(
 ) -> None:
     rows = spark.createDataFrame([], f"trip {kind}")
     assert rows.select(_as_told(rows.schema["trip"])).schema["trip"].dataType.simpleString() == told
+
+
+def test_a_function_is_told_nothing_of_dates_that_python_has_no_word_for(spark: SparkSession) -> None:
+    first, late = "timestamp_micros(-62135596800000000)", "timestamp_micros(253402318799000000)"
+    columns = {
+        "at": late,
+        "early": "timestamp_micros(-62135596800000001)",
+        "day": "date_from_unix_date(2932897)",
+        "first": first,
+        "some": f"array({first}, {late}, null)",
+        "trip": f"named_struct('left', {late}, 'stops', array(date_from_unix_date(2932897)), 'n', 1)",
+        "by": f"map({late}, 1, {first}, 2)",
+        "of": f"map('x', {late})",
+        "none": "CAST(NULL AS STRUCT<at: TIMESTAMP>)",
+    }
+    rows = spark.range(1).select(*[F.expr(sql).alias(name) for name, sql in columns.items()])
+    (told,) = rows.select(*[_as_told(field) for field in rows.schema]).collect()
+    year_one = datetime(1, 1, 1)  # noqa: DTZ001  # as a function is told it
+    assert told.asDict(recursive=True) == {
+        "at": None,
+        "early": None,
+        "day": None,
+        "first": year_one,
+        "some": [year_one, None, None],
+        "trip": {"left": None, "stops": [None], "n": 1},
+        "by": {year_one: 2},
+        "of": {"x": None},
+        "none": None,
+    }
+
+
+def test_columns_may_not_be_called_like_those_that_stand_beside_ids(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    columns = ("score BIGINT", "score BIGINT, _known_USER STRING, _one INT")
+    assert problems_of(spark, tmp_path, columns, ("substream: user", 'substream: "string(_one)"')) == ()
+    (problem,) = problems_of(spark, tmp_path, columns, ("substream: user", "event_id: {of: [user]}"))
+    assert "its column `_known_USER` is named like one of Sash's own" in problem
 
 
 def test_two_rules_that_read_alike_quarantine_each_what_breaks_it(
