@@ -20,24 +20,33 @@ NEAR = "_near_"
 
 
 def session_states(
-    sessions: DataFrame, touched: DataFrame | None, *, pipeline: Pipeline, concerns: Sequence[Concern]
+    sessions: DataFrame,
+    touched: DataFrame | None,
+    *,
+    pipeline: Pipeline,
+    concerns: Sequence[Concern],
+    restated: bool = False,
 ) -> DataFrame:
     """The states of the sessions concerned, as `window_states` gives them.
 
     `touched` are the partial sessions of the batch, also those that are gone, with `CORRECTED` as there; of
-    what is due nobody asks whether it was touched, and `TOUCHED` is false there. Beside what is due come all
-    sessions of touched keys that may be corrected or published early: new bounds are news by themselves.
-    `None` where there is nothing but what is due.
+    what is due only a restatement asks whether it was touched, and `TOUCHED` is false there without one.
+    Beside what is due come all sessions of touched keys that may be corrected or published early: new bounds
+    are news by themselves. `None` where there is nothing but what is due.
     """
     end_us, window = F.unix_micros("window_end"), F.col("window")
     told = F.coalesce(*[F.when(window == it.window.name, timing(end_us, it)) for it in concerns])
     closes = F.coalesce(*[F.when(window == it.window.name, is_closing(end_us, it)) for it in concerns])
     rows = sessions.withColumns({"timing": told, CLOSES: closes}).where("timing IS NOT NULL")
     is_due = F.col("timing") == "ON_TIME"
-    states = rows.where(is_due).withColumns(dict.fromkeys((TOUCHED, CORRECTED), F.lit(False)))
-    if touched is not None:
-        open_ones = _with_touched(rows.where(~is_due), touched, pipeline=pipeline)
-        states = states.unionByName(open_ones)
+    if restated and touched is not None:
+        states = _with_touched(rows, touched, pipeline=pipeline, surely=F.col(CLOSES) | is_due)
+    else:
+        states = rows.where(is_due).withColumns(dict.fromkeys((TOUCHED, CORRECTED), F.lit(False)))
+        if touched is not None:
+            open_ones = rows.where(~is_due)
+            held = _with_touched(open_ones, touched, pipeline=pipeline, surely=F.col(CLOSES))
+            states = states.unionByName(held)
     return states.select(
         *pipeline.key,
         "window",
@@ -53,13 +62,13 @@ def session_states(
     )
 
 
-def _with_touched(open_ones: DataFrame, touched: DataFrame, *, pipeline: Pipeline) -> DataFrame:
-    """Of sessions that are not due those that close and those of touched keys, and whether they hold news."""
+def _with_touched(rows: DataFrame, touched: DataFrame, *, pipeline: Pipeline, surely: Column) -> DataFrame:
+    """Of sessions those that are surely concerned and those of touched keys, and whether they hold news."""
     others = touched if CORRECTED in touched.columns else touched.withColumn(CORRECTED, F.lit(True))
     near = renamed(others, NEAR, pipeline=pipeline, beside=("event_count", CORRECTED))
     of_key = same_place(NEAR, (*pipeline.key, "window"))
-    closing, open_on = open_ones.where(CLOSES), open_ones.where(~F.col(CLOSES))
-    candidates = closing.unionByName(open_on.join(near, on=of_key, how="left_semi"))
+    perhaps = rows.where(~surely).join(near, on=of_key, how="left_semi")
+    candidates = rows.where(surely).unionByName(perhaps)
     # What is gone from it a session does not hold any more; it may reach to where that was.
     is_gone = F.col(f"{NEAR}event_count") == 0
     holds = of_key & (inside(NEAR, "") | (is_gone & _meets(NEAR)))
@@ -69,7 +78,7 @@ def _with_touched(open_ones: DataFrame, touched: DataFrame, *, pipeline: Pipelin
     marks = marks.select(*[F.col(name).alias(f"{NEAR}{name}") for name in place], CORRECTED)
     told = candidates.join(marks, on=same_place(NEAR, place), how="left")
     held = {TOUCHED: F.col(CORRECTED).isNotNull(), CORRECTED: F.coalesce(CORRECTED, F.lit(False))}
-    return told.withColumns(held).select(*open_ones.columns, TOUCHED, CORRECTED)
+    return told.withColumns(held).select(*rows.columns, TOUCHED, CORRECTED)
 
 
 def with_cut_anew(

@@ -246,6 +246,7 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
         touched,
         pipeline=work.pipeline,
         concerns=[replace(it, open_after_us=None) if it in cut else it for it in concerns],
+        restated=work.restates,
     )
     reach = f"{_of_windows(concerns)} AND (({meets}) OR ({overlapping(work, sessions=which)}))"
     if work.restates:

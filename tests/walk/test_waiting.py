@@ -13,6 +13,7 @@ from tests.walk.published import in_microseconds
 from tests.walk.test_sessions import SECOND, SPEC, Click, site_of, standing_windows, write_clicks
 
 BATCH, NEXT = Interval(0, 100 * SECOND), Interval(100 * SECOND, 200 * SECOND)
+THIRD = Interval(200 * SECOND, 300 * SECOND)
 HEAD = SPEC.partition("windows:")[0]
 NAMES = ("whole", "slid", "slower", "so_far", "visit", "threes")
 WAITING = """
@@ -81,3 +82,36 @@ def test_sessions_that_a_restatement_splits_joins_or_empties_wait_no_longer(
     joined = {*taken_back, ("insert", 7)}
     assert found == [set(), {("insert", 1), ("insert", 4)}, joined, {("retract", 7)}]
     assert standing_windows(tmp_path / "store") == []
+
+
+def test_what_waits_and_becomes_due_by_a_restatement_is_no_correction(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    modes = ("accumulating", "retracting", "discarding")
+    shapes = {"whole": "tumbling: 1000 s", "slid": "sliding: 1000 s, step: 250 s", "visit": "session: 400 s"}
+    windows = [
+        f"  {name}_{mode}: {{{shape}, panes: {{early: {{rows: 3}}, mode: {mode}}}}}"
+        for name, shape in shapes.items()
+        for mode in modes
+    ]
+    of_all: list[Click] = [(user, 1, at, 0) for user in ("ann", "cem", "eve") for at in (1, 2, 3)]
+    #   ann's fourth waits from a batch of its own, eve's from the one that runs again; cem's is corrected
+    first: list[Click] = [*of_all, ("ann", 16, 2, 100), ("eve", 32, 2, 200)]
+    site = site_of(
+        spark, tmp_path, [*first, ("cem", 64, 2, 200)], spec="\n".join([f"{HEAD}windows:", *windows, ""])
+    )
+    for batch in (BATCH, NEXT, THIRD):
+        list(run_batch(site, Request(batch=batch)))
+    write_clicks(tmp_path, [*first, ("cem", 65, 2, 200), ("bob", 8, 2000, 201)])
+    list(run_batch(site, Request(batch=THIRD)))
+    told: dict[tuple[str, str], set[tuple[str, int, int]]] = {}
+    for row in in_microseconds(tmp_path / "store" / "clicks" / "panes"):
+        if row["revision"] == 1 and row["timing"] == "ON_TIME":
+            said = (row["kind"], row["total"], row["pane_index"])
+            told.setdefault((row["window"], row["user"]), set()).add(said)
+    for name in shapes:
+        for mode in modes:
+            again = set() if mode == "accumulating" else {("retract", 3, 1)}
+            assert told[f"{name}_{mode}", "ann"] == again | {("insert", 19, 1)}
+            assert told[f"{name}_{mode}", "eve"] == again | {("insert", 35, 1)}
+            assert told[f"{name}_{mode}", "cem"] == {("retract", 3, 1), ("insert", 68, 1)}
