@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -127,12 +128,20 @@ class Story:
             rows_of(self.store / "panes"),
             key=lambda it: (it["batch_end"], it["revision"], it["kind"] == "insert"),
         )
+        return self.adding_up([_row(it) for it in panes])
+
+    def adding_up(self, panes: Sequence[Row]) -> Windows:
+        """What these panes give, in their order."""
         stands: Windows = {}
         for definition, key in [(it.definition, it.key) for it in self.publishers]:
-            mine = [_row(it) for it in panes if (it["window"], it["user"]) == (definition.name, key)]
+            mine = [it for it in panes if (it.window, it.key) == (definition.name, key)]
             of_mine = added_up(mine, definition.mode)
             stands |= {(definition.name, key, *bounds): it for bounds, it in of_mine.items()}
         return stands
+
+    def panes(self) -> list[Row]:
+        """All that the walk has ever published."""
+        return [_row(it) for it in rows_of(self.store / "panes")]
 
     def losses(self) -> list[Loss]:
         """What the walk keeps of events that were dropped from windows."""
