@@ -6,7 +6,9 @@ A word that is not understood raises `CorrectTheCall`, like every other thing th
 from __future__ import annotations
 
 import argparse
+import platform
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import NoReturn
 
 from pipelines.cli.manual import COMMANDS, ENVIRONMENT, Page
@@ -54,8 +56,18 @@ class Parser(argparse.ArgumentParser):
         raise CorrectTheCall(f"{message}; {_taught(self.prog)}")
 
 
+class Versions(argparse.Action):
+    """Prints what Sash is made of, for whoever reports a fault, and leaves."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        made_of = ("sash", "pyspark", "delta-spark", "deltalake")
+        told = [f"{name} {version(name)}" for name in made_of]
+        print(", ".join([*told, f"Python {platform.python_version()}"]))
+        parser.exit()
+
+
 def read_arguments(words: Sequence[str]) -> Arguments:
-    """What the words say. Leaves, with the page asked for, at `--help`."""
+    """What the words say. Leaves, with what was asked for, at `--help` and `--version`."""
     found, unknown = _parser().parse_known_args(words or ["--help"], namespace=Arguments())
     if unknown:
         raise CorrectTheCall(
@@ -76,6 +88,9 @@ def _parser() -> Parser:
         description="Sash aggregates event streams per key over windows of event time, on Spark and Delta.",
         epilog=f"commands:\n{listed}\n\n`sash COMMAND --help` shows examples.\n\n{ENVIRONMENT}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--version", action=Versions, nargs=0, help="show the versions of Sash and what it is on"
     )
     commands = parser.add_subparsers(
         dest="command", prog="sash", required=True, metavar="COMMAND", help=argparse.SUPPRESS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from importlib.metadata import version
 
 import pytest
 
@@ -81,6 +82,15 @@ def test_without_words_the_page_of_all_commands_is_shown(
     page = capsys.readouterr().out
     assert left.value.code == 0
     assert all(command in page for command in COMMANDS)
+
+
+def test_versions_are_told_of_all_that_a_fault_may_lie_in(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as left:
+        read("--version")
+    told = capsys.readouterr().out
+    assert left.value.code == 0
+    assert told.count("\n") == 1
+    assert told.startswith(f"sash {version('sash')}, pyspark {version('pyspark')}, delta-spark ")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS])
