@@ -38,15 +38,7 @@ def session_states(
     told = F.coalesce(*[F.when(window == it.window.name, timing(end_us, it)) for it in concerns])
     closes = F.coalesce(*[F.when(window == it.window.name, is_closing(end_us, it)) for it in concerns])
     rows = sessions.withColumns({"timing": told, CLOSES: closes}).where("timing IS NOT NULL")
-    is_due = F.col("timing") == "ON_TIME"
-    if restated and touched is not None:
-        states = _with_touched(rows, touched, pipeline=pipeline, surely=F.col(CLOSES) | is_due)
-    else:
-        states = rows.where(is_due).withColumns(dict.fromkeys((TOUCHED, CORRECTED), F.lit(False)))
-        if touched is not None:
-            open_ones = rows.where(~is_due)
-            held = _with_touched(open_ones, touched, pipeline=pipeline, surely=F.col(CLOSES))
-            states = states.unionByName(held)
+    states = _marked(rows, touched, pipeline=pipeline, restated=restated)
     return states.select(
         *pipeline.key,
         "window",
@@ -60,6 +52,18 @@ def session_states(
         CORRECTED,
         F.lit(False).alias(CUT),
     )
+
+
+def _marked(rows: DataFrame, touched: DataFrame | None, *, pipeline: Pipeline, restated: bool) -> DataFrame:
+    """Of sessions those that are concerned, and whether they hold news."""
+    is_due = F.col("timing") == "ON_TIME"
+    if restated and touched is not None:
+        return _with_touched(rows, touched, pipeline=pipeline, surely=F.col(CLOSES) | is_due)
+    due = rows.where(is_due).withColumns(dict.fromkeys((TOUCHED, CORRECTED), F.lit(False)))
+    if touched is None:
+        return due
+    open_ones = rows.where(~is_due)
+    return due.unionByName(_with_touched(open_ones, touched, pipeline=pipeline, surely=F.col(CLOSES)))
 
 
 def _with_touched(rows: DataFrame, touched: DataFrame, *, pipeline: Pipeline, surely: Column) -> DataFrame:

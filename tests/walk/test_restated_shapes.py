@@ -141,11 +141,16 @@ def broken(
     found: list[object] = []
     held = {place: it for place, it in after.contents.items() if place[0] == definition.name}
     same = {place for place, it in held.items() if before.contents.get(place) == it}
+    # Of events that only moved within a window its states may tell, and need not.
+    alike = {
+        place for place, it in held.items() if value(before.contents.get(place, frozenset())) == value(it)
+    }
     for row in told:
         place = (row.window, row.key, row.start, row.end)
         is_due = row.timing == "ON_TIME"
         takes_back = row.kind == "retract" and definition.mode == "accumulating"
-        if row.timing != timing_of(definition, row.end, before=before, after=after):
+        # A session that is gone is taken back when the one in its place is told of.
+        if place in held and row.timing != timing_of(definition, row.end, before=before, after=after):
             found.append(("timing", row))
         if restates and place in same and (row.timing == "EARLY" or (is_due and takes_back)):
             found.append(("told of nothing", row))
@@ -153,7 +158,7 @@ def broken(
             found.append(("taken back in its turn", row))
     for place, events in held.items():
         timing = timing_of(definition, place[3], before=before, after=after)
-        is_said = timing == "ON_TIME" or (restates and place not in same and may_tell(definition, timing))
+        is_said = timing == "ON_TIME" or (restates and place not in alike and may_tell(definition, timing))
         wanted = value(events) if is_said else None
         stands = after.windows.get(place)
         if is_said and stands != wanted:
