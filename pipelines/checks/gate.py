@@ -72,7 +72,8 @@ def stop_advice(page: str | Path) -> str:
     """Where a reader of the log finds all results of a run that was stopped, and what to do."""
     return (
         f"All results are on the Data Docs page {page}. Nothing after this stage was written. Mend the data "
-        "and run the batch again, or, if the rows are right, relax the rule in the expectations file."
+        "and run the batch again (in Airflow clear `accumulate` of all sources, which reads them, with what "
+        "comes after), or, if the rows are right, relax the rule in the expectations file."
     )
 
 

@@ -20,15 +20,17 @@ from pipelines.ingest.fate import (
 from pipelines.ingest.files import has_files, local_bytes
 from pipelines.ingest.read import read_rows
 from pipelines.ingest.rules import RowRule
-from pipelines.ingest.tally import tally
+from pipelines.ingest.tally import CONTENT, content, tally
 from pipelines.ingest.verify import verify
 
 __all__ = [
     "ARRIVAL_US",
+    "CONTENT",
     "EVENT_US",
     "FATE",
     "SUBSTREAM",
     "RowRule",
+    "content",
     "counted_ids",
     "fated",
     "has_files",

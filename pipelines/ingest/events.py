@@ -135,15 +135,15 @@ def unreadable(events: DataFrame) -> Column:
     """
     own = (UNREADABLE, *DEFAULT_EVENT_COLUMNS, "_raw_event_us")
     others = [name for name in events.columns if name not in own]
-    read = [_hashable(events, name) for name in others]
+    read = [hashable(events, name) for name in others]
     parsed = F.hash(*read) >= F.lit(-(2**31)) if others else F.lit(True)
     return parsed & F.col(UNREADABLE).isNotNull()
 
 
-def _hashable(events: DataFrame, name: str) -> Column:
-    # Spark gives no hash of a map, nor of what holds one.
-    kind = events.schema[name].dataType.simpleString()
-    return F.to_json(F.struct(F.col(name))) if "map<" in kind or "variant" in kind else F.col(name)
+def hashable(events: DataFrame, name: str) -> Column:
+    """A column as Spark can hash it: it gives no hash of a map, nor of what holds one."""
+    kind, column = events.schema[name].dataType.simpleString(), F.col(f"`{name}`")
+    return F.to_json(F.struct(column)) if "map<" in kind or "variant" in kind else column
 
 
 def _built_in_rules(events: DataFrame, source: Source) -> dict[str, Column]:

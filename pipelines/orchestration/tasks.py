@@ -124,7 +124,8 @@ class BatchTasks:
             raise AirflowFailException(
                 f"batch {batch_in(opened)} was not published: the task `{publish}` is "
                 f"{state or 'not run'}. Look at the tasks before it; once that is put right, clear "
-                f"{cleared} of this run, and it goes on where it stopped"
+                f"{cleared} of this run, and it goes on where it stopped; where data were put right, clear "
+                "`accumulate` of all sources too, which reads them"
             )
 
     def _is_unpublished(self, opened: Chosen) -> bool:

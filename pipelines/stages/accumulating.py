@@ -30,12 +30,13 @@ from pipelines.accumulate import (
 from pipelines.errors import RunAgain
 from pipelines.ingest import (
     RowRule,
+    content,
     tally,
 )
 from pipelines.ingest.watermark import Seen
 from pipelines.spec import Pipeline, Source
 from pipelines.stages.before import is_tried_before, stood_before
-from pipelines.stages.gates import event_rules
+from pipelines.stages.gates import asked_of_all, event_rules
 from pipelines.stages.keeping import (
     lane,
     leave,
@@ -82,9 +83,10 @@ def accumulate_source(work: Work, source: Source) -> Counts:
 def _accumulate(work: Work, source: Source, *, events: DataFrame, rules: Sequence[RowRule]) -> Counts:
     """Write the partials and the watermarks of the source; returns what was counted on the way."""
     passing, accumulated = Observation(), Observation()
-    # What looks at every event costs most, so only rules are counted there.
+    # What looks at every event costs most, so only what is asked of events is counted there.
+    asked = [*tally(rules), *([content(events)] if asked_of_all(work.site) else [])]
     states = accumulate(
-        events.observe(passing, *tally(rules)) if rules else events,
+        events.observe(passing, *asked) if asked else events,
         work.pipeline,
         watermark_us=work.judged_by_us,
         by_substream=source.substream is not None,
@@ -99,7 +101,7 @@ def _accumulate(work: Work, source: Source, *, events: DataFrame, rules: Sequenc
     finally:
         if is_used_again:
             states.unpersist()
-    counted = {**tallied, **(passing.get if rules else {})}
+    counted = {**tallied, **(passing.get if asked else {})}
     counts = {name: int(value or 0) for name, value in counted.items() if not name.startswith("newest")}
     counts["accepted"] = counts.pop("tallied")
     counts |= {f"partial_{what}": rows for what, (rows, _) in written.items()}

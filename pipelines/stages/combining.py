@@ -68,10 +68,11 @@ def combine_batch(work: Work) -> Counts:
 def _refuse_fewer(work: Work, counted: Counts) -> None:
     """Raise `CorrectTheCall` where late events are to be taken in and rows that counted are not there any
     more, which would be taken back. Who replays quarantined rows may have mended files, so that some of those
-    are gone, or of another batch; who loses more is told, as is who has the rows read otherwise.
+    are gone, or of another batch; who loses more is told, as is who has the rows read otherwise, or runs the
+    batch again by its bounds.
     """
     before = work.run.opening.before
-    if before is None or work.request.replays is None:
+    if before is None:
         return
     rows, then = counted["ingested"], before.ingested or 0
     told = f"batch {work.batch} has {many(rows, 'row')} now, and had {then:,} when it last ran"

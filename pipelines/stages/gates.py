@@ -35,11 +35,11 @@ from pipelines.checks import (
     warning,
 )
 from pipelines.errors import CorrectTheCall, LookAtTheData
-from pipelines.ingest import RowRule, passes
+from pipelines.ingest import CONTENT, RowRule, content, passes
 from pipelines.ingest.fate import as_read
 from pipelines.spec import is_uri
 from pipelines.stages.site import Site, Work
-from pipelines.stages.sourcing import source_events
+from pipelines.stages.sourcing import events_as_read, source_events
 from pipelines.stages.told import of_run
 from pipelines.store import small
 from pipelines.store.ledger import now_us, still_mine
@@ -56,6 +56,12 @@ def event_rules(site: Site) -> list[tuple[Expectation, RowRule]]:
     return [(expectation, rule) for expectation, rule in compiled if rule is not None]
 
 
+def asked_of_all(site: Site) -> list[Expectation]:
+    """The expectations about events that no pass over them counts: they are read again for these."""
+    ruled = {expectation for expectation, _ in event_rules(site)}
+    return [expectation for expectation in site.suite.at("events") if expectation not in ruled]
+
+
 def pass_events(work: Work, counts: Mapping[str, int]) -> None:
     """Judge the events of the batch, over all sources.
 
@@ -70,9 +76,9 @@ def pass_events(work: Work, counts: Mapping[str, int]) -> None:
         result_of_counts(expectation, counts[f"counted_{number}"], unexpected=counts[f"unexpected_{number}"])
         for number, (expectation, _) in enumerate(rules)
     ]
-    ruled = {expectation for expectation, _ in rules}
-    others = [expectation for expectation in work.site.suite.at("events") if expectation not in ruled]
+    others = asked_of_all(work.site)
     if others:
+        _refuse_other_events(work, counts)
         results += validate(_candidates(work), others)
     _conclude(work, "events", results=results, candidates=lambda: _candidates(work))
 
@@ -90,6 +96,21 @@ def _refuse_other_rules(work: Work, counts: Mapping[str, int]) -> None:
         raise CorrectTheCall(
             f"batch {work.batch}: what is expected of events was changed since the batch was accumulated: "
             "run the stage accumulate again, for each source; in Airflow, clear its tasks too"
+        )
+
+
+def _refuse_other_events(work: Work, counts: Mapping[str, int]) -> None:
+    """Raise `CorrectTheCall` where the rows are others than those that were accumulated: what is expected of
+    them would be asked of rows that count nowhere.
+    """
+    if CONTENT not in counts:
+        return
+    read = [events_as_read(work, source) for source in work.pipeline.sources]
+    found = sum(from_rows(rows.agg(content(rows)))[0][CONTENT] or 0 for rows in read)
+    if found != counts[CONTENT]:
+        raise CorrectTheCall(
+            f"batch {work.batch}: its rows are others now than those that were accumulated: run the stage "
+            "accumulate again, for each source; in Airflow, clear its tasks too"
         )
 
 

@@ -12,11 +12,16 @@ from pipelines.stages.site import Work
 from pipelines.store.sql import Instant, not_before
 
 
+def events_as_read(work: Work, source: Source) -> DataFrame:
+    """The events of the source in the batch, before they are judged."""
+    rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
+    return to_events(rows, source, batch=work.batch)
+
+
 def source_events(work: Work, source: Source, *, rules: Sequence[RowRule]) -> DataFrame:
     """The events of the source, each with its fate: by rules, by what came before, by the watermark."""
-    rows = read_rows(work.site.spark, source, batch=work.batch, home=work.pipeline.home)
     events = fated(
-        to_events(rows, source, batch=work.batch),
+        events_as_read(work, source),
         work.pipeline,
         watermark_us=work.judged_by_us,
         rules=rules,

@@ -86,8 +86,8 @@ def test_the_message_of_a_stop_names_what_where_found_wanted_and_rows() -> None:
 def test_the_advice_after_a_stop_names_the_page_and_what_to_do() -> None:
     assert stop_advice("docs/page.html") == (
         "All results are on the Data Docs page docs/page.html. Nothing after this stage was written. Mend "
-        "the data and run the batch again, or, if the rows are right, relax the rule in the "
-        "expectations file."
+        "the data and run the batch again (in Airflow clear `accumulate` of all sources, which reads them, "
+        "with what comes after), or, if the rows are right, relax the rule in the expectations file."
     )
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.errors import RunAgain
+from pipelines.errors import CorrectTheCall, LookAtTheData, RunAgain
 from pipelines.intervals import Interval
 from pipelines.spec import load
-from pipelines.stages import Request, Site, accumulating, run_batch
+from pipelines.stages import Request, Site, accumulating, run_batch, run_stage
 from tests.walk.stand import Stored
 
 HOUR = 3_600_000_000
@@ -58,3 +58,36 @@ def test_a_row_that_is_late_in_one_pass_alone_makes_the_batch_run_again(
     late = Stored(tmp_path / "store" / "rides").rows("late_events")
     assert len(late) == found
     assert all(row["missed"] == 1 and row["kept"] == 0 for row in late)
+
+
+def test_rows_that_are_others_than_those_that_were_accumulated_are_not_asked_in_their_place(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for folder in ("dags", "expectations"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "expectations" / "rides.yml").write_text(
+        "events:\n  - expect_column_mean_to_be_between: {column: fare, min_value: 3}\n"
+    )
+    spec = SPEC.replace("arrival_time: heard}", "arrival_time: heard, event_id: {of: [heard]}}")
+    (tmp_path / "dags" / "rides.yml").write_text(f"expectations: expectations/rides.yml{spec}")
+    data = tmp_path / "rides.csv"
+    data.write_text(RIDES)
+    site = Site(spark, str(tmp_path / "store"), load(tmp_path / "dags" / "rides.yml", home=tmp_path))
+    request = Request(batch=Interval(FIRST_US, FIRST_US + 3 * HOUR), final=True)
+    with pytest.raises(LookAtTheData, match=r"found 2\.33"):
+        list(run_batch(site, request))
+    # As many rows as before; in another order the same are the same.
+    header, first, *others = RIDES.splitlines()
+    data.write_text("\n".join([header, *others, first.replace("1,", "9,", 1)]))
+    with pytest.raises(CorrectTheCall, match=r"its rows are others now .* run the stage accumulate again"):
+        run_stage(site, request, stage="combine")
+    data.write_text("\n".join([header, *others, first]))
+    with pytest.raises(LookAtTheData, match=r"found 2\.33"):
+        run_stage(site, request, stage="combine")
+    data.write_text(RIDES.replace("1,", "9,", 1))
+    list(run_batch(site, request))
+    windows = Stored(tmp_path / "store" / "rides").rows("windows")
+    assert sum(row["total"] for row in windows if row["window"] == "daily") == 15
+    data.write_text("\n".join([header, *others]))
+    (warned,) = [it for report in run_batch(site, request) for it in report.warnings if "last ran" in it]
+    assert "has 2 rows now, and had 3 when it last ran: what had counted" in warned
