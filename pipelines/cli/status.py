@@ -17,7 +17,7 @@ from pipelines.errors import CorrectTheCall
 from pipelines.intervals import LATEST_US, to_us
 from pipelines.spec import Pipeline, changes_between, show_duration, state_fingerprint
 from pipelines.store.ledger_rows import COUNTS, LedgerRow, next_batch, standing, unfinished
-from pipelines.store.reader import left_over, read_ledger
+from pipelines.store.reader import has_ledger, left_over, read_ledger
 
 SHOWN_BATCHES = 10
 
@@ -121,6 +121,12 @@ def _read_otherwise(pipeline: Pipeline, published: Sequence[LedgerRow]) -> Itera
 def _what_to_do(arguments: Arguments, pipeline: Pipeline, *, store: str, rows: Sequence[LedgerRow]) -> str:
     pending = unfinished(rows)
     left = [] if rows else left_over(store, pipeline.name)
+    if left and not has_ledger(store, pipeline.name):
+        return (
+            f"There are rows in {', '.join(left)}, but the ledger, the table runs, is gone: put back a copy "
+            "of the pipeline's folder; without one, compute all anew with `sash run "
+            f"{spec_of(arguments)}{place_of(arguments)} --rebuild`, with the batches that there were"
+        )
     if left:
         return (
             f"No batch has run, but there are rows in {', '.join(left)}: the pipeline is being rebuilt, or a "

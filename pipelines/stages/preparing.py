@@ -58,6 +58,19 @@ def refuse_emptied(site: Site, seen: Iterable[LedgerRow], *, rows: Collection[Le
         )
 
 
+def refuse_without_ledger(site: Site) -> None:
+    """Raise `CorrectTheCall` where the ledger is gone, and not only empty, beside tables that have rows."""
+    if small.is_there(site.tables, "runs"):
+        return
+    left = left_over(site.store, site.pipeline.name)
+    if left:
+        raise CorrectTheCall(
+            f"pipeline `{site.pipeline.name}` has rows in {', '.join(left)}, but its ledger, the table runs, "
+            f"is gone from {site.tables.root}. Put back a copy of that folder; without one, compute all anew "
+            "with --rebuild"
+        )
+
+
 def refuse_unnumbered(site: Site) -> None:
     """Raise `CorrectTheCall` where the numbers of attempts are gone: they would begin anew, and tables that
     remember higher ones would take nothing from those that have them.

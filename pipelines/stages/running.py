@@ -26,6 +26,7 @@ from pipelines.stages.preparing import (
     refuse_emptied,
     refuse_lost,
     refuse_other_frames,
+    refuse_without_ledger,
 )
 from pipelines.stages.publishing import publish_batch
 from pipelines.stages.retained import refuse_beyond_retention
@@ -81,6 +82,7 @@ def run_batch(site: Site, request: Request) -> Iterator[Report]:
 
 def _open(site: Site, request: Request, *, stage: str | None = None, source: str | None = None) -> Run:
     fingerprint = state_fingerprint(site.pipeline)
+    refuse_without_ledger(site)
     small.create(site.tables, "runs", columns=RUNS)
     rows = read_rows(site.tables)
     pending = unfinished(rows)

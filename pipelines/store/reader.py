@@ -75,6 +75,11 @@ def left_over(store: str, pipeline_name: str) -> list[str]:
     return sorted(table for table, opened in there.items() if opened.file_uris())
 
 
+def has_ledger(store: str, pipeline_name: str) -> bool:
+    """Whether there is a ledger, be it an empty one."""
+    return DeltaTable.is_deltatable(table_path(store, pipeline_name, table="runs"))
+
+
 def table_path(store: str, pipeline: str, *, table: str) -> str:
     """Where a table lies: `<store>/<pipeline>/<table>`, as delta-rs writes it."""
     return _address(f"{store.rstrip('/')}/{pipeline}/{table}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql.types import LongType
 
-from pipelines.errors import WaitForTheBatch
+from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Retention
 from pipelines.stages import Request, abandoning, preparing, running
@@ -133,6 +134,16 @@ def test_a_run_that_prepares_its_first_batch_again_does_not_begin_in_tables_that
     with pytest.raises(WaitForTheBatch, match=r"there are rows in frames: it is being rebuilt"):
         running.open_batch(Place(rides), Request(batch=FIRST))  # type: ignore[arg-type]  # enough here
     assert rides.stands() == (["half"], [])
+
+
+def test_a_ledger_that_is_gone_is_not_taken_for_one_that_a_rebuilding_has_emptied(tmp_path: Path) -> None:
+    rides = Rides(tmp_path)
+    mark(rides.store, rides.begin(FIRST), status="failed")
+    rides.write("there", FIRST)
+    shutil.rmtree(tmp_path / "store" / "rides" / "runs")
+    with pytest.raises(CorrectTheCall, match=r"rows in frames, but its ledger, the table runs, is gone"):
+        running.open_batch(Place(rides), Request(batch=FIRST))  # type: ignore[arg-type]  # enough here
+    assert not small.is_there(rides.store, "runs")
 
 
 def test_who_slept_before_it_took_its_number_does_not_take_over_a_batch_begun_anew(
