@@ -13,6 +13,8 @@ from pipelines.errors import SashError
 
 SPARK_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]{3,}\] [^\n]*")
 """How Spark words an error: its name in brackets, then a sentence."""
+CAUSE_IN_FILES = re.compile(r"Caused by: java\.(?:io|nio)\.[\w.]*Exception: ([^\n]*)")
+"""What Java says of a file: that the disk is full, that somebody may not write there."""
 CAUSE_IN_DELTA = re.compile(r"\n\s*(?:\x1b\[\d+m)?↳(?:\x1b\[\d+m)?\s*")
 """How delta-rs sets what went wrong below what it was doing, with a coloured arrow."""
 JAVA_CLASS = re.compile(r"^:?\s*(?:[a-z_][\w]*\.)+[A-Z][\w$]*(?:Exception|Error): ")
@@ -50,6 +52,7 @@ def _line_that_says_most(text: str) -> str:
     conditions = SPARK_CONDITION.findall(text)
     if conditions:
         # Spark wraps one error in another: the last is where it began.
-        return str(conditions[-1]).strip().removesuffix(".")
+        condition, causes = str(conditions[-1]).strip().removesuffix("."), CAUSE_IN_FILES.findall(text)
+        return f"{condition}: {causes[-1].strip()}" if causes and causes[-1] not in condition else condition
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith(JAVA_CALL)]
     return JAVA_CLASS.sub("", lines[0]).strip().removesuffix(".") if lines else "without a message"

@@ -94,7 +94,7 @@ def ensure_server(folder: Path, launch: Launch, *, idle_seconds: float = IDLE_SE
                 break
     raise RunAgain(
         "the embedded Spark server did not come up; run the task again, or name a Spark of your own in "
-        f"the connection `sash_spark`. Its log, {folder / spark_server.LOG}, ends so:\n{_log_end(folder)}"
+        f"the connection `sash_spark`. Its log ends so:\n{_log_end(folder)}"
     )
 
 

@@ -18,6 +18,13 @@ PLAIN_JAVA = """An error occurred while calling o9.load.
 : java.io.IOException: No space left on device
 \tat java.base/java.io.FileOutputStream.writeBytes(Native Method)
 """
+FULL = """An error occurred while calling o12.save.
+: org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to /store/panes. \
+SQLSTATE: 58030
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.taskFailed(QueryExecutionErrors.scala:814)
+Caused by: java.io.IOException: No space left on device
+\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)
+"""
 OF_DELTA = (
     "Generic LocalFileSystem error\n          \x1b[31m↳\x1b[0m Unable to open file /tmp/panes/1.json"
     "\n           \x1b[31m↳\x1b[0m Permission denied (os error 13)\n"
@@ -54,6 +61,11 @@ def test_a_call_that_java_cannot_make_is_not_taken_for_a_spark_that_is_gone():
     [
         (JAVA, "[ARITHMETIC_OVERFLOW] long overflow. SQLSTATE: 22003"),
         (PLAIN_JAVA, "No space left on device"),
+        (
+            FULL,
+            "[TASK_WRITE_FAILED] Task failed while writing rows to /store/panes. SQLSTATE: 58030: "
+            "No space left on device",
+        ),
         ("[A_CONDITION] it broke.\n\nJVM stacktrace:\norg.apache.X", "[A_CONDITION] it broke"),
         (
             OF_DELTA,
