@@ -13,8 +13,8 @@ from pipelines.combine import TOUCHED
 from pipelines.finalise.concern import Concern, is_closing, timing
 from pipelines.finalise.results import RESULT_BOUNDS
 from pipelines.finalise.windows import CLOSES, CORRECTED, CUT
-from pipelines.spec import Pipeline
-from pipelines.windows import is_apart, keeps_apart, session_windows
+from pipelines.spec import Pipeline, Window
+from pipelines.windows import is_apart, keeps_apart, session_windows, splits
 
 NEAR = "_near_"
 
@@ -73,9 +73,11 @@ def _with_touched(rows: DataFrame, touched: DataFrame, *, pipeline: Pipeline, su
     of_key = same_place(NEAR, (*pipeline.key, "window"))
     perhaps = rows.where(~surely).join(near, on=of_key, how="left_semi")
     candidates = rows.where(surely).unionByName(perhaps)
-    # What is gone from it a session does not hold any more; it may reach to where that was.
-    is_gone = F.col(f"{NEAR}event_count") == 0
-    holds = of_key & (inside(NEAR, "") | (is_gone & _meets(NEAR)))
+    # What is gone from it a session does not hold any more; it may have reached to where that was. Of those
+    # that are cut anew it is known otherwise.
+    windows = session_windows(pipeline)
+    was_there = (F.col(f"{NEAR}event_count") == 0) & ~is_apart(windows) & _meets(NEAR, windows)
+    holds = of_key & (inside(NEAR, "") | was_there)
     place = (*pipeline.key, *RESULT_BOUNDS)
     found = candidates.select(*place).join(near, on=holds).groupBy(*place)
     marks = found.agg(F.max(f"{NEAR}{CORRECTED}").alias(CORRECTED))
@@ -89,8 +91,8 @@ def with_cut_anew(
     states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline, marks: Sequence[str]
 ) -> DataFrame:
     """The states, where sessions that the batch has cut anew are marked, as `CUT`, or as `TOUCHED` and
-    `CORRECTED`: an event may move the bounds of later ones that do not hold it. `stood` are those before
-    the batch, where they are known.
+    `CORRECTED`: an event may move the bounds of later ones that do not hold it. As corrected also those that
+    have more or fewer events in the same bounds. `stood` are those before the batch, where they are known.
     """
     windows = session_windows(pipeline)
     if not any(keeps_apart(it.shape) for it in windows):
@@ -98,9 +100,12 @@ def with_cut_anew(
     is_new = is_apart(windows)
     if stood is None:
         return states.withColumns({mark: F.col(mark) | is_new for mark in marks})
-    near = renamed(stood.where("event_count > 0"), NEAR, pipeline=pipeline)
+    near = renamed(stood.where("event_count > 0"), NEAR, pipeline=pipeline, beside=("event_count",))
     beside = states.join(near, on=_is_that(NEAR, pipeline), how="left")
-    is_new &= F.col(f"{NEAR}window").isNull()
+    did_stand = F.col(f"{NEAR}window").isNotNull()
+    if CORRECTED in marks:
+        did_stand &= F.col(f"{NEAR}event_count") == F.col("event_count")
+    is_new &= ~F.coalesce(did_stand, F.lit(False))
     return beside.withColumns({mark: F.col(mark) | is_new for mark in marks}).select(*states.columns)
 
 
@@ -133,10 +138,12 @@ def _is_that(prefix: str, pipeline: Pipeline) -> Column:
     return same
 
 
-def _meets(prefix: str) -> Column:
-    """Whether what has a prefix overlaps the row, or touches it."""
-    starts = F.col(f"{prefix}window_start") <= F.col("window_end")
-    return starts & (F.col("window_start") <= F.col(f"{prefix}window_end"))
+def _meets(prefix: str, windows: Sequence[Window]) -> Column:
+    """Whether what has a prefix overlaps the row, or touches it where that makes them one."""
+    start, end = F.col(f"{prefix}window_start"), F.col(f"{prefix}window_end")
+    overlaps = (start < F.col("window_end")) & (F.col("window_start") < end)
+    touches = (start == F.col("window_end")) | (F.col("window_start") == end)
+    return overlaps | (touches & ~splits(windows))
 
 
 def same_place(prefix: str, names: Sequence[str]) -> Column:

@@ -69,7 +69,7 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
     """What holds for all panes of the batch."""
     concerns = [it for group in groups for it in group.concerns]
     late = [it for it in concerns if _tells_of_closed(work, it)]
-    shorter = [it for it in concerns if it not in late]
+    shorter = [it for it in concerns if it not in late or not work.takes_all]
     by_event, by_arrival = reached(work)
     return Publication(
         batch_end_us=work.batch.end_us,
@@ -90,8 +90,7 @@ def _tells_of_closed(work: Work, concern: Concern) -> bool:
     """Whether windows that had closed may be published by a batch in its turn: lateness is ignored, or a part
     of an open one is cut off that ended long ago.
     """
-    is_cut = cuts_freely(concern.window.shape) and concern.cut_short_us is None
-    return (work.takes_all or is_cut) and not work.restates
+    return (work.takes_all or cuts_freely(concern.window.shape)) and not work.restates
 
 
 def groups_of(work: Work) -> list[Group]:

@@ -32,6 +32,11 @@ def is_apart(windows: Sequence[Window]) -> Column:
     return _is_of([window for window in windows if keeps_apart(window.shape)])
 
 
+def splits(windows: Sequence[Window]) -> Column:
+    """Whether a row is of a definition whose sessions stay two where they touch."""
+    return _is_of([window for window in windows if touching(window.shape) == "split"])
+
+
 def is_in_order(windows: Sequence[Window]) -> Column:
     """Whether a row is of a definition that is cut in order of event time: what ended before is as it was."""
     return _is_of([window for window in windows if is_bounded(window.shape)])
@@ -41,7 +46,7 @@ def with_islands(rows: DataFrame, windows: Sequence[Window], *, key: Sequence[st
     """The rows and `ISLAND`, the start of the run of overlapping rows that each is in."""
     in_order = W.partitionBy(*key, "window").orderBy("start_us", "end_us")
     reach = F.max("end_us").over(in_order.rowsBetween(W.unboundedPreceding, -1))
-    begins = reach.isNull() | (F.col("start_us") > reach) | (_splits(windows) & (F.col("start_us") == reach))
+    begins = reach.isNull() | (F.col("start_us") > reach) | (splits(windows) & (F.col("start_us") == reach))
     so_far = in_order.rowsBetween(W.unboundedPreceding, W.currentRow)
     return rows.withColumn(ISLAND, F.max(F.when(begins, F.col("start_us"))).over(so_far))
 
@@ -106,10 +111,6 @@ def _beside(rows: DataFrame, others: DataFrame, *, on: Sequence[str], equal: Map
 def _is_of(windows: Sequence[Window]) -> Column:
     names = [window.name for window in windows]
     return F.col("window").isin(names) if names else F.lit(False)
-
-
-def _splits(windows: Sequence[Window]) -> Column:
-    return _is_of([window for window in windows if touching(window.shape) == "split"])
 
 
 def _room_us(window: Window) -> int | None:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from pipelines.intervals import Interval
+from pipelines.intervals import LATEST_US, Interval
 from pipelines.stages import Request, run_batch
 from tests.oracle.publishing import Definition, Event, Row
 from tests.oracle.shapes import Bounds
@@ -77,7 +77,9 @@ class Retold(Story):
                 (publisher.definition.name, publisher.key, *bounds): held
                 for bounds, held in held_by(publisher.definition, mine).items()
             }
-        return Standing(contents, self.windows(), newest["watermark"], newest["batch_end"])
+        by_event = newest["watermark"]
+        by_arrival = LATEST_US if by_event == LATEST_US else newest["batch_end"]
+        return Standing(contents, self.windows(), by_event, by_arrival)
 
     def arrived(self) -> list[Event]:
         """The events of batches that have run."""

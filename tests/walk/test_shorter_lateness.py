@@ -64,46 +64,6 @@ def test_late_rows_that_wait_are_published_when_a_shorter_lateness_closes_their_
     }
 
 
-SESSIONS = SPEC.partition("windows:")[0] + (
-    "windows: {short: {session: 10 s, max: 30 s, allowed_lateness: 100 s, panes: {late: {rows: 9}}}}\n"
-)
-#   ann  5    10      19        28        37
-#             [ 1      2         4         8  …47)   chained: [10, 38) is full, [37, 47) begins anew
-#        [32   1      2 …29)    [4         8  …47)   once 32 is there
-CUT_ANEW: list[Click] = [
-    ("ann", 1, 10, 0),
-    ("ann", 2, 19, 1),
-    ("ann", 4, 28, 2),
-    ("ann", 8, 37, 3),
-    ("bob", 16, 71, 4),
-    ("ann", 32, 5, 100),
-    ("bob", 64, 72, 200),
-]
-
-
-@pytest.mark.slow
-def test_sessions_that_were_cut_anew_and_wait_are_published_when_a_shorter_lateness_closes_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    site = site_of(spark, tmp_path, CUT_ANEW, spec=SESSIONS)
-    run(site, 0)
-    run(site, 100)
-    run(now_shorter(site, tmp_path, lateness="10 s", of=SESSIONS), 200)
-    of_ann = [it for it in rows_of(tmp_path / "store" / "clicks" / "panes") if it["user"] == "ann"]
-    told = {
-        (it["batch_end"] // SECOND, it["start"] // SECOND, it["end"] // SECOND, it["total"], it["kind"])
-        for it in of_ann
-    }
-    assert told == {
-        (100, 10, 38, 7, "insert"),
-        (100, 37, 47, 8, "insert"),
-        (300, 10, 38, 7, "retract"),
-        (300, 37, 47, 8, "retract"),
-        (300, 5, 29, 35, "insert"),
-        (300, 28, 47, 12, "insert"),
-    }
-
-
 WAITING = SPEC.partition("windows:")[0] + (
     "windows: {short: {tumbling: 10 s, allowed_lateness: 100 s, panes: {late: {rows: 9}}}}\n"
 )

@@ -84,6 +84,23 @@ def test_sessions_that_a_restatement_splits_joins_or_empties_wait_no_longer(
     assert standing_windows(tmp_path / "store") == []
 
 
+def test_sessions_that_only_met_what_a_restatement_took_away_go_on_waiting(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sessions = HEAD.replace("source:", "time: {max_disorder: 500 s}\nsource:") + (
+        "panes: {early: {rows: 3}}\nwindows: {bounded: {session: 10 s, max: 12 s}, "
+        "split: {session: 10 s, touching: split}}\n"
+    )
+    #   what is at 0 goes: of `bounded` [0, 10), of `split` [0, 15) and [0, 10)
+    clicks: list[Click] = [("ann", 1, 0, 0), ("ann", 2, 5, 0), ("eve", 4, 0, 0), ("eve", 8, 10, 0)]
+    site = site_of(spark, tmp_path, clicks, spec=sessions)
+    list(run_batch(site, Request(batch=BATCH)))
+    write_clicks(tmp_path, [it for it in clicks if it[2]])
+    list(run_batch(site, Request(batch=BATCH)))
+    assert told_by(tmp_path, 0) == set()
+    assert told_by(tmp_path, 1) == {("split", "ann", "insert", 2)}
+
+
 def test_what_waits_and_becomes_due_by_a_restatement_is_no_correction(
     spark: SparkSession, tmp_path: Path
 ) -> None:
