@@ -142,7 +142,8 @@ def unreadable(events: DataFrame) -> Column:
 
 def hashable(events: DataFrame, name: str) -> Column:
     """A column as Spark can hash it: it gives no hash of a map, nor of what holds one."""
-    kind, column = events.schema[name].dataType.simpleString(), F.col(f"`{name}`")
+    kind, quoted = events.schema[name].dataType.simpleString(), name.replace("`", "``")
+    column = F.col(f"`{quoted}`")
     return F.to_json(F.struct(column)) if "map<" in kind or "variant" in kind else column
 
 
