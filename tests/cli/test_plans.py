@@ -172,12 +172,16 @@ def at(instant_us: int | None) -> str | None:
 
 
 def counts_of(place: Place, row: LedgerRow) -> Counter[str]:
-    """What the stages of a run have noted."""
-    counted: Counter[str] = Counter()
-    for one in attempts.read(Folder(root=f"{place.store}/rides")):
-        if one.what == "finished" and one.is_of(row.batch, row.revision):
-            counted.update(one.counts)
-    return counted
+    """What the stages of a run have noted: each the last time, for a run that changed nothing had the same
+    revision.
+    """
+    noted = sorted(attempts.read(Folder(root=f"{place.store}/rides")), key=lambda it: it.attempt)
+    last = {
+        (one.stage, one.source): one.counts
+        for one in noted
+        if one.what == "finished" and one.is_of(row.batch, row.revision)
+    }
+    return sum((Counter(counts) for counts in last.values()), Counter())
 
 
 def panes(place: Place) -> Counter[tuple[str, str, str]]:
