@@ -54,6 +54,7 @@ class Fields:
         self.line = located.line if located is not None else 1
         self.items: Mapping[str, Located] = {}
         self._taken: set[str] = set()
+        self._sections: list[Fields] = []
         if located is not None and isinstance(located.value, Mapping):
             self.items = located.value
         elif located is not None and located.value is not None:
@@ -159,7 +160,9 @@ class Fields:
         """The mapping under a key; an empty one where there is none."""
         located = self.take(name)
         where = self._where(located)
-        return Fields(located, f"{where}.{name}" if where else name, problems=self.problems)
+        section = Fields(located, f"{where}.{name}" if where else name, problems=self.problems)
+        self._sections.append(section)
+        return section
 
     def refuse_empty(self, name: str, allowed: str) -> None:
         """Refuse that a required mapping is not there, or has nothing in it."""
@@ -173,10 +176,17 @@ class Fields:
         """Refuse every key that was not asked for."""
         for name, located in self.items.items():
             if name not in self._taken:
-                close = get_close_matches(name, self._taken, n=1)
-                meant = f" (did you mean `{close[0]}`?)" if close else ""
                 allowed = ", ".join(sorted(self._taken))
-                self.refuse(located, f"found the unknown key `{as_key(name)}`{meant}; allowed are {allowed}")
+                told = f"found the unknown key `{as_key(name)}`{self._meant(name)}; allowed are {allowed}"
+                self.refuse(located, told)
+
+    def _meant(self, name: str) -> str:
+        """What an unknown key may stand for: one of a section, or one that is written almost like it."""
+        homes = [it.where for it in self._sections if name in it._taken]
+        if homes:
+            return f" (it belongs under `{homes[0]}`)"
+        close = get_close_matches(name, self._taken, n=1)
+        return f" (did you mean `{close[0]}`?)" if close else ""
 
 
 def _length(value: object, *, positive: bool, calendar: bool) -> int:
