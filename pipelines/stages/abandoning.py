@@ -14,9 +14,10 @@ from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import LAW
-from pipelines.store.attempts import first_of, known_sources, read, say_versions
+from pipelines.store.attempts import first_of, read, say_versions
 from pipelines.store.fence import BY_SOURCE, lane_of
 from pipelines.store.history import restore, versions
+from pipelines.store.known_sources import known_sources
 from pipelines.store.ledger import Asked, abandon_run, open_run, read_rows, still_mine
 from pipelines.store.ledger_rows import LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
@@ -89,7 +90,9 @@ def _versions_before(store: Folder, pending: LedgerRow) -> Mapping[str, int]:
     first = first_of(store, pending.batch, revision=pending.revision)
     if first is not None:
         return first.counts
-    if any(one.is_of(pending.batch, pending.revision) for one in read(store)):
+    of_run = [one for one in read(store) if one.is_of(pending.batch, pending.revision)]
+    # What began before it was opened has been given up.
+    if any(one.at_us >= (pending.started_at_us or 0) for one in of_run):
         raise CorrectTheCall(
             f"batch {pending.batch} cannot be abandoned: nobody has written down which versions its tables "
             "had before it began; run it again instead"

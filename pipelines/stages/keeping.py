@@ -18,8 +18,8 @@ from pipelines.stages.before import version_before
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.asked import are_any, missed_in
-from pipelines.store.attempts import known_sources
 from pipelines.store.fence import BY_SOURCE, lane_of
+from pipelines.store.known_sources import known_sources
 from pipelines.store.ledger import still_mine
 from pipelines.store.progress import CHANGED, Done, note
 from pipelines.store.reader import rows_by_batch

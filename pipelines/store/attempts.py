@@ -6,16 +6,12 @@ what was there is done, and so does giving the batch up.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
-from deltalake import DeltaTable
-
 from pipelines.intervals import EARLIEST_US, Interval
 from pipelines.store import small
-from pipelines.store.fence import BY_SOURCE, Fence, lane_of
 from pipelines.store.history import versions
 from pipelines.store.ledger_rows import OPENING
 from pipelines.store.tables import Folder
@@ -23,10 +19,10 @@ from pipelines.store.tables import Folder
 What = Literal["begun", "noted", "finished"]
 BEGUN: tuple[What, ...] = ("begun",)
 BEGUN_AND_NOTED: tuple[What, ...] = ("begun", "noted")
-SOURCES = "sash.sources"
-"""The property that tells the sources of all specs that there were."""
 NO_BATCH = Interval(EARLIEST_US, EARLIEST_US + 1)
-"""Of whoever empties all tables: beside such a row no attempt at any batch stays."""
+"""Of a number that is taken and is of no batch: of whoever empties all tables, beside which no attempt at any
+batch stays, and of what has ended since it changed nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +74,8 @@ def begin(
 ) -> tuple[Attempt, bool]:
     """Take the next number, unless `still_open` raises: whoever slept since it opened the batch may find
     that others have ended it. The first at a revision writes down which versions the tables have; what
-    attempts up to the number `over` say of them is of a batch that has ended: what they have done holds, if
-    it ended since it changed nothing. With the number goes what was asked for beside the batch, its `wishes`,
-    if others were asked for before.
+    attempts up to the number `over` say of them, and what they have done, is of a batch that has ended. With
+    the number goes what was asked for beside the batch, its `wishes`, if others were asked for before.
 
     Also tells whether an earlier attempt at the batch may have written in the same lanes.
     """
@@ -89,7 +84,7 @@ def begin(
         opened = small.open_table(store, "attempts")
         stored = [_of(row) for row in small.read(opened)]
         of_batch = [one for one in stored if one.batch == begun.batch]
-        earlier = [_without_counts(one) if _is_over(one, begun, over=over) else one for one in of_batch]
+        earlier = [left for one in of_batch for left in _left_of(one, begun, over=over)]
         is_first = _first(earlier, begun.batch, revision=begun.revision) is None
         mine = replace(begun, attempt=_highest(stored) + 1, counts=versions(store) if is_first else {})
         noted = replace(mine, what="noted", stage=OPENING, source=None, counts=wishes or {})
@@ -107,12 +102,12 @@ def begin(
     return small.retried(commit, "attempts")
 
 
-def _is_over(one: Attempt, begun: Attempt, *, over: int) -> bool:
-    return one.what == "begun" and one.revision == begun.revision and one.attempt <= over
-
-
-def _without_counts(one: Attempt) -> Attempt:
-    return replace(one, counts={})
+def _left_of(one: Attempt, begun: Attempt, *, over: int) -> Iterator[Attempt]:
+    """What counts of what happened before: of a run that has ended that it was begun, and nothing else."""
+    if one.revision != begun.revision or one.attempt > over:
+        yield one
+    elif one.what == "begun":
+        yield replace(one, counts={})
 
 
 def _wished(attempts: Iterable[Attempt], *, revision: int) -> Mapping[str, int]:
@@ -120,44 +115,6 @@ def _wished(attempts: Iterable[Attempt], *, revision: int) -> Mapping[str, int]:
     noted = [one for one in attempts if (one.what, one.stage, one.revision) == ("noted", OPENING, revision)]
     newest = max(noted, key=lambda one: (one.attempt, one.at_us), default=None)
     return {} if newest is None else newest.counts
-
-
-def know_sources(store: Folder, names: Collection[str]) -> None:
-    """Remember the names of sources before anything is written for them: whoever sleeps then can be shut out
-    also where the spec has other names since.
-    """
-
-    def commit() -> None:
-        opened = small.open_table(store, "attempts")
-        known = _sources(opened)
-        if not known.issuperset(names):
-            told = json.dumps(sorted(known.union(names)))
-            opened.alter.set_table_properties(
-                {SOURCES: told}, raise_if_not_exists=False, commit_properties=small.ONCE
-            )
-
-    small.retried(commit, "attempts")
-
-
-def known_sources(store: Folder) -> frozenset[str]:
-    """The names of all sources for which something may have been written, under whatever spec."""
-    return _sources(small.open_table(store, "attempts"))
-
-
-def shut_out(store: Folder, *, until: int) -> None:
-    """Let no attempt up to this number write for a source: one under another spec would take away the rows of
-    those that its spec does not have.
-    """
-    for source in sorted(known_sources(store)):
-        for table in BY_SOURCE:
-            if small.is_there(store, table):
-                # An attempt may put its rows in the place of its own, but not append twice.
-                number = until + 1 if table == "watermarks" else until
-                small.say_written(store, table, fence=Fence(lane=lane_of(table, source), attempt=number))
-
-
-def _sources(opened: DeltaTable) -> frozenset[str]:
-    return frozenset(json.loads(opened.metadata().configuration.get(SOURCES) or "[]"))
 
 
 def highest(store: Folder) -> int:
@@ -210,6 +167,31 @@ def say_versions(
     small.retried(commit, "attempts")
 
 
+def forget(store: Folder, mine: Attempt, *, stands: int | None) -> None:
+    """Let it be as if nobody had begun what `mine` has ended since it changed nothing. What was finished is
+    told of the revision that `stands`, if there is one: the tables hold the same. The number stays taken.
+    """
+
+    def commit() -> None:
+        opened = small.open_table(store, "attempts")
+        everything = [_of(row) for row in small.read(opened)]
+        first = _first(everything, mine.batch, revision=mine.revision)
+        since = mine.attempt if first is None else first.attempt
+        taken = replace(mine, batch=NO_BATCH, revision=0, stage=OPENING, source=None)
+        left = [it for one in everything for it in _forgotten(one, mine, since=since, stands=stands)]
+        small.overwrite(opened, map(_row, (*left, taken)))
+
+    small.retried(commit, "attempts")
+
+
+def _forgotten(one: Attempt, mine: Attempt, *, since: int, stands: int | None) -> Iterator[Attempt]:
+    is_gone = one.is_of(mine.batch, mine.revision) and since <= one.attempt <= mine.attempt
+    if not is_gone:
+        yield one
+    elif one.what == "finished" and stands is not None:
+        yield replace(one, revision=stands)
+
+
 def void(store: Folder, *, kept: Collection[What], until: int, if_newest: bool = False) -> None:
     """Let nothing count that attempts up to the number `until` have done: it is gone, or was for another
     spec. `if_newest`: unless others have begun since, who may go on from there.
@@ -249,7 +231,7 @@ def read(store: Folder) -> list[Attempt]:
 def is_taken_over(store: Folder, mine: Attempt) -> bool:
     """Whether a newer attempt writes in the same lanes, or the batch is done."""
     everything = read(store)
-    if not any(one.attempt == mine.attempt for one in everything):
+    if not any(one.attempt == mine.attempt and one.batch == mine.batch for one in everything):
         return True
     return any(one.what == "begun" and one.attempt > mine.attempt and one.meets(mine) for one in everything)
 

@@ -18,6 +18,7 @@ from pipelines.spec import sources_of
 from pipelines.store import attempts, small
 from pipelines.store.attempts import Attempt
 from pipelines.store.fence import Fence
+from pipelines.store.known_sources import know_sources, shut_out
 from pipelines.store.ledger_rows import OPENING, LedgerRow, Status, is_of_another_spec, unfinished
 from pipelines.store.opening import Opening
 from pipelines.store.runs import open_runs
@@ -87,7 +88,7 @@ def open_run(
             runs.put(opening.row(fingerprint=fingerprint, started_at_us=started_at_us))
         return replace(opening, started_at_us=started_at_us), of_another_spec, older
 
-    attempts.know_sources(store, sources_of(fingerprint))
+    know_sources(store, sources_of(fingerprint))
     until, known = attempts.highest(store), read_rows(store)
     if is_of_another_spec(known, fingerprint):
         opens(known)  # raises where it may not be
@@ -95,7 +96,7 @@ def open_run(
         attempts.void(store, kept=attempts.BEGUN_AND_NOTED, until=until)
     opening, of_another_spec, older = small.retried(commit, "runs")
     if of_another_spec:
-        attempts.shut_out(store, until=older)
+        shut_out(store, until=older)
     # Those are over: of an older batch, or of this one before it was given up, unless it goes on.
     numbered, is_repeated = _numbered(store, opening, asked=asked, over=0 if opening.status else older)
     if of_another_spec:
@@ -243,7 +244,9 @@ def abandon_run(store: Folder, run: Run) -> None:
 
 
 def forget(store: Folder, run: Run) -> None:
-    """Take back the row of a run that changed nothing; the next of its number begins where the tables are."""
+    """Take back the row of a run that changed nothing, and what its attempts say; the next of its number
+    begins where the tables are.
+    """
 
     def commit() -> None:
         runs = open_runs(store)
@@ -254,7 +257,8 @@ def forget(store: Folder, run: Run) -> None:
         runs.take_out(*mine)
 
     small.retried(commit, "runs")
-    attempts.say_versions(store, None, of=run.begun)
+    before = run.opening.before
+    attempts.forget(store, run.begun, stands=None if before is None else before.revision)
 
 
 def now_us() -> int:

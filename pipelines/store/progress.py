@@ -98,13 +98,9 @@ def finished_stages(store: Folder, run: Run) -> list[Attempt]:
 
 
 def _notes(store: Folder, run: Run) -> list[Attempt]:
-    """What has been noted since the first attempt, oldest first: attempts before it are of a run that has
-    ended since it changed nothing.
-    """
+    """What has been noted at this revision, oldest first."""
     of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
-    first = attempts.first_of(store, run.batch, revision=run.revision)
-    since = 0 if first is None else first.attempt
-    return [one for one in of_run if one.what == "noted" and one.attempt >= since]
+    return [one for one in of_run if one.what == "noted"]
 
 
 def _finished(store: Folder, batch: Interval, *, revisions: Collection[int]) -> list[Attempt]:

@@ -19,9 +19,18 @@ from pipelines.stages.running import _done_in_turn
 from pipelines.store import attempts, reader, small
 from pipelines.store.attempts import Attempt, What, first_of
 from pipelines.store.history import versions
-from pipelines.store.ledger import Asked, Run, forget, mark
+from pipelines.store.ledger import Asked, Run, forget, mark, still_mine
 from pipelines.store.ledger_rows import OPENING
-from pipelines.store.progress import CHANGED, Done, ever_noted, finish_stage, finished_stages, note, noted
+from pipelines.store.progress import (
+    CHANGED,
+    Done,
+    ever_noted,
+    finish_stage,
+    finished_stages,
+    note,
+    noted,
+    stages_before,
+)
 from pipelines.store.reader import wishes_of
 from pipelines.store.retention import say_gone
 from pipelines.store.tables import Folder
@@ -139,9 +148,46 @@ def test_stages_of_a_batch_that_changed_nothing_are_done_where_a_later_one_runs_
     rides.begin(SECOND, Asked(stage=OPENING))
     later = rides.begin(SECOND, Asked(stage="finalise"))
     assert later.revision == 1
-    assert [one.counts for one in finished_stages(rides.store, later)] == [done.counts]
+    assert [one.counts for one in stages_before(rides.store, later)] == [done.counts]
+    assert finished_stages(rides.store, later) == []
     first = first_of(rides.store, SECOND, revision=1)
     assert first is not None and first.counts == versions(rides.store)
+
+
+def test_what_changed_nothing_is_as_if_nobody_had_begun_it(rides: Rides) -> None:
+    rides.run("two", SECOND)
+    store, name = str(Place(rides).store), rides.pipeline.name
+    forgotten = rides.begin(SECOND, Asked(wishes={"ignore_lateness": 1}))
+    note(rides.store, forgotten, done=Done(stage="accumulate", source="main", counts={CHANGED: 0}))
+    forget(rides.store, forgotten)
+    assert wishes_of(store, name, batch=SECOND, revision=forgotten.revision) == {}
+    assert not any(one.is_of(SECOND, forgotten.revision) for one in attempts.read(rides.store))
+    assert attempts.highest(rides.store) == forgotten.begun.attempt
+    with pytest.raises(WaitForTheBatch):
+        still_mine(rides.store, forgotten)
+
+
+@pytest.mark.parametrize("is_given_up", [True, False])
+def test_a_batch_may_be_given_up_that_was_opened_and_never_begun(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch, is_given_up: bool
+) -> None:
+    def killed(*asked: Any, **how: Any) -> tuple[Attempt, bool]:
+        raise KeyboardInterrupt
+
+    if is_given_up:
+        rides.begin(SECOND)
+        abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
+    else:
+        rides.run("two", SECOND)
+        forget(rides.store, rides.begin(SECOND))
+    stood = rides.stands()
+    with monkeypatch.context() as cut, pytest.raises(KeyboardInterrupt):
+        cut.setattr(attempts, "begin", killed)
+        rides.begin(SECOND)
+    assert (SECOND, "running") in rides.stands()[1]
+    abandoning.abandon_batch(rides.store, rides.pipeline, batch=SECOND)
+    assert rides.stands()[0] == stood[0]
+    assert (SECOND, "abandoned") in rides.stands()[1]
 
 
 def test_a_source_goes_on_where_another_fails_in_that_instant(
