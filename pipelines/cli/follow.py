@@ -139,7 +139,8 @@ def _run(arguments: Arguments, site: Site, *, batch: Interval, end: Ending) -> N
         with end.at_work():
             reports = list(run_batch(site, request))
     except KeyboardInterrupt as error:
-        raise interrupted(arguments, request) from error
+        rows = read_ledger(site.store, site.declared.name)
+        raise interrupted(arguments, request, rows=rows) from error
     for report in reports:
         tell_warnings(report)
     seconds = sum(report.seconds for report in reports)

@@ -34,7 +34,7 @@ from pipelines.spec import Pipeline, hide, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
 from pipelines.stages.lines import many
 from pipelines.stages.rebuilding import empty_tables
-from pipelines.store.ledger_rows import newest, unfinished
+from pipelines.store.ledger_rows import LedgerRow, is_begun, newest, standing, unfinished
 from pipelines.store.reader import read_ledger, replay_of, wishes_of
 
 FATES = ("accepted", "late", "quarantined", "duplicates")
@@ -85,7 +85,7 @@ def carry_out(arguments: Arguments, pipeline: Pipeline, *, store: str, requests:
                     told.done(report)
                     done.update(report.counts if report.stage == "publish" else {})
             except KeyboardInterrupt as error:
-                raise interrupted(arguments, request) from error
+                raise interrupted(arguments, request, rows=read_ledger(store, pipeline.name)) from error
     print(_summary(pipeline, store, batches=len(requests), done=done, seconds=time.monotonic() - began))
 
 
@@ -139,8 +139,12 @@ def gone_on_with(pipeline: Pipeline, store: str, *, request: Request) -> Request
     )
 
 
-def interrupted(arguments: Arguments, request: Request) -> Interrupted:
-    """What to say when somebody stops a batch by hand."""
+def interrupted(arguments: Arguments, request: Request, *, rows: Sequence[LedgerRow]) -> Interrupted:
+    """What to say when somebody stops a batch by hand, by what the ledger says of it."""
+    if not is_begun(rows, request.batch):
+        is_done = any(row.batch == request.batch and row.status == "published" for row in standing(rows))
+        told = "stands as it was published" if is_done else "has not been opened"
+        return Interrupted(f"interrupted; batch {request.batch} {told}, and no other batch waits for it")
     wishes = {name: 1 for name in FLAGS if getattr(request, name)}
     if request.watermark_us is not None:
         wishes["watermark_us"] = request.watermark_us

@@ -65,7 +65,7 @@ def stage(arguments: Arguments) -> None:
             print(report.line, flush=True)
             tell_warnings(report)
     except KeyboardInterrupt as error:
-        raise interrupted(arguments, request) from error
+        raise interrupted(arguments, request, rows=read_ledger(store, pipeline.name)) from error
 
 
 def _refuse_unheard(arguments: Arguments, request: Request, *, said: Request) -> None:

@@ -6,14 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.cli.arguments import read_arguments
 from pipelines.cli.run import interrupted, requests_of
+from pipelines.intervals import Interval
 from pipelines.spec import state_fingerprint
 from pipelines.stages import Request
+from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.reader import read_ledger
 from tests.cli.conftest import Place, day, days
 
@@ -80,9 +83,23 @@ def test_ctrl_c_while_spark_works_names_the_batch_and_what_takes_it_up_again(
     assert "Traceback" not in said
 
 
+def running(batch: Interval) -> LedgerRow:
+    return LedgerRow(batch=batch, revision=0, status="running", spec_fingerprint="")
+
+
+def test_a_batch_that_is_not_open_is_not_said_to_be_in_the_way():
+    arguments, request = read_arguments(["run", "rides.yml"]), Request(batch=days(1, 2))
+    other = running(days(2, 3))
+    not_begun = str(interrupted(arguments, request, rows=[other]))
+    assert "has not been opened, and no other batch waits for it" in not_begun
+    published = replace(running(days(1, 2)), status="published")
+    assert "stands as it was published" in str(interrupted(arguments, request, rows=[other, published]))
+
+
 def test_a_batch_that_is_interrupted_is_named_with_what_takes_it_up_again():
     arguments = read_arguments(["run", "rides.yml", "--store", "here"])
-    paragraph = str(interrupted(arguments, Request(batch=days(1, 2))))
+    request = Request(batch=days(1, 2))
+    paragraph = str(interrupted(arguments, request, rows=[running(days(1, 2))]))
     assert "batch [2024-01-01 00:00, 2024-01-02 00:00) is unfinished" in paragraph
     again = "sash run rides.yml --from 2024-01-01T00:00:00Z --to 2024-01-02T00:00:00Z --store here"
     assert f"`{again}`" in paragraph
@@ -104,13 +121,13 @@ def test_what_was_asked_for_is_said_again_with_the_batch_it_is_for():
     ]
     arguments = read_arguments([*words, "--final"])
     first, last = requests_of(arguments, [days(1, 2), days(2, 3)])
-    assert "--ignore-lateness" in str(interrupted(arguments, first))
-    assert "--final" not in str(interrupted(arguments, first))
-    assert "--final" in str(interrupted(arguments, last))
+    assert "--ignore-lateness" in str(interrupted(arguments, first, rows=[running(days(1, 2))]))
+    assert "--final" not in str(interrupted(arguments, first, rows=[running(days(1, 2))]))
+    assert "--final" in str(interrupted(arguments, last, rows=[running(days(2, 3))]))
     raised = read_arguments([*words, "--watermark", "2024-01-02"])
     first, last = requests_of(raised, [days(1, 2), days(2, 3)])
-    assert "--watermark" not in str(interrupted(raised, first))
-    assert "--watermark 2024-01-02" in str(interrupted(raised, last))
+    assert "--watermark" not in str(interrupted(raised, first, rows=[running(days(1, 2))]))
+    assert "--watermark 2024-01-02" in str(interrupted(raised, last, rows=[running(days(2, 3))]))
 
 
 @pytest.mark.system
