@@ -1,8 +1,8 @@
 """The laws of an operation, tried on sample events of a type: for our own operations and for users'.
 
 Combining is associative and commutative, a state of nothing (empty or null) changes nothing, merging two
-states is combining them, deducting undoes merging, and finishing any combination equals finishing all
-events at once.
+states is combining them, deducting undoes merging and leaves nothing of all, and finishing any combination
+equals finishing all events at once.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ SAME = {
 """Each law, and the states whose results it says are the same."""
 
 DEDUCT = "deducting undoes merging"
+DEDUCT_ALL = "deducting all that there was leaves what no values give"
 SAMPLED = {"by": "by_value", "of": "value"}
 """What stands for the expressions of the spec."""
 
@@ -147,7 +148,23 @@ def _judged(states: DataFrame, operation: Operation) -> DataFrame:
         ).alias(law)
         for law, pairs in SAME.items()
     ]
-    return row.select(*verdicts, _deduct_undoes_merge(operation, kinds).alias(DEDUCT))
+    left = operation.finish(_all_deducted(operation, kinds), kinds)
+    return row.select(
+        *verdicts,
+        _deduct_undoes_merge(operation, kinds).alias(DEDUCT),
+        are_alike(left, F.col("nothing")["result"], kind=kind).alias(DEDUCT_ALL),
+    )
+
+
+def _all_deducted(operation: Operation, kinds: Mapping[str, DataType]) -> dict[str, Column]:
+    """A state out of which itself was taken; where that cannot be, the state of no values."""
+    x, nothing = (F.col(name)["state"] for name in ("x", "nothing"))
+    return {
+        part.name: nothing[part.name]
+        if part.deduct is None or not part.deducts(kinds[part.name])
+        else part.deduct(x[part.name], x[part.name]).cast(kinds[part.name])
+        for part in operation.parts
+    }
 
 
 def _deduct_undoes_merge(operation: Operation, kinds: Mapping[str, DataType]) -> Column:

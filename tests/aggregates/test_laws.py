@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 from pipelines.aggregates import Operation, laws_kept, operation_of
 from pipelines.aggregates.items import ITEMS
 from pipelines.aggregates.kinds import kinds_of
-from pipelines.aggregates.laws import DEDUCT, SAME
+from pipelines.aggregates.laws import DEDUCT, DEDUCT_ALL, SAME
 from pipelines.aggregates.operation import Over, to_group
 from pipelines.aggregates.registry import OPERATIONS
 from pipelines.aggregates.sums import COUNT, ROWS, SUM, TOTAL
@@ -137,6 +137,15 @@ BROKEN = [
     ("merges otherwise", replace(COUNT, parts=(replace(ROWS, merge=lambda one, other: one),)), OF_TWO),
     ("over-deducts", replace(COUNT, parts=(replace(ROWS, deduct=lambda one, _: one),)), DEDUCT),
     (
+        "leaves a zero of nothing",
+        replace(
+            COUNT,
+            parts=(replace(TOTAL, accumulate=F.sum, combine=lambda it, over: over(F.sum(it))),),
+            finish=lambda parts, types: parts["total"],
+        ),
+        DEDUCT_ALL,
+    ),
+    (
         "averages averages",
         replace(
             SUM,
@@ -162,7 +171,7 @@ def test_a_planted_operation_that_breaks_a_law_is_refused(
 
 
 def test_every_law_has_a_planted_operation() -> None:
-    assert {law for _, _, law in BROKEN} == {*SAME, DEDUCT}
+    assert {law for _, _, law in BROKEN} == {*SAME, DEDUCT, DEDUCT_ALL}
 
 
 def test_what_deducts_is_what_the_contract_says() -> None:
