@@ -8,7 +8,7 @@ that runs again takes events out of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -27,11 +27,13 @@ from pipelines.windows import (
     grace_us,
     is_apart,
     is_in_order,
-    judging_us,
     keeps_apart,
     with_cuts,
     with_islands,
 )
+
+ClosedAt = Callable[[Window], int | None]
+"""The watermark that closes the windows of a definition, in their time; `None`: no window has closed."""
 
 OUTER = "_around_"
 WHOLE = "_is_whole"
@@ -39,18 +41,18 @@ WHOLE = "_is_whole"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The sessions that stand, parted by the watermark that judges the batch: open and closed ones."""
+    """The sessions that stand, parted by the watermark before the batch: open and closed ones."""
 
     opened: DataFrame
     closed: DataFrame
 
 
 def standing(
-    sessions: DataFrame, windows: Sequence[Window], *, watermark_us: int | None, gone: Gone | None
+    sessions: DataFrame, windows: Sequence[Window], *, closed_at_us: ClosedAt, gone: Gone | None
 ) -> Standing:
     """The sessions that an event may still join, and the others: also those of which parts have gone."""
     timed = _timed(sessions).withColumn(WHOLE, _is_whole(gone))
-    is_open = by_window(windows, lambda it: _is_open(it, judging_us(it, watermark_us))) & F.col(WHOLE)
+    is_open = by_window(windows, lambda it: _is_open(it, closed_at_us(it))) & F.col(WHOLE)
     return Standing(timed.where(is_open), timed.where(~is_open))
 
 
@@ -83,13 +85,13 @@ def among_kept(
     return timed.join(around, on=_within(place), how="left_semi")
 
 
-def open_after_us(windows: Sequence[Window], *, watermark_us: int | None) -> int | None:
+def open_after_us(windows: Sequence[Window], *, closed_at_us: ClosedAt) -> int | None:
     """The instant that the ends of all open sessions are after; `None`: wherever they end."""
-    judging = [(it, judging_us(it, watermark_us)) for it in windows]
-    if any(at_us is None for _, at_us in judging):
+    closed = [(it, closed_at_us(it)) for it in windows]
+    if any(at_us is None for _, at_us in closed):
         return None
     return min(
-        at_us - it.allowed_lateness_us - grace_us(it.shape) for it, at_us in judging if at_us is not None
+        at_us - it.allowed_lateness_us - grace_us(it.shape) for it, at_us in closed if at_us is not None
     )
 
 

@@ -37,7 +37,7 @@ def combine_touched_sessions(work: Work, *, whose: str) -> int:
 
     def standing_in(reach: str) -> Standing:
         near = sessions.where(reach)
-        stand = standing(near, windows, watermark_us=work.judged_by_us, gone=work.gone)
+        stand = standing(near, windows, closed_at_us=work.closed_at_us, gone=work.gone)
         return stand if work.run.is_first else reopened(stand, changed, key=work.pipeline.key)
 
     opened = _may_be_open(work)
@@ -89,7 +89,7 @@ def _may_be_open(work: Work) -> str:
     """The predicate that keeps files out which hold closed sessions only, unless these may lose events."""
     if not work.run.is_first:
         return ALL
-    after_us = open_after_us(session_windows(work.pipeline), watermark_us=work.judged_by_us)
+    after_us = open_after_us(session_windows(work.pipeline), closed_at_us=work.closed_at_us)
     return ALL if after_us is None else f"window_end > {Instant(max(EARLIEST_US, after_us))}"
 
 

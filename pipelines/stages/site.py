@@ -10,10 +10,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipelines.checks import Suite, load_suite
+from pipelines.ingest.watermark import arrival_watermark
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval
 from pipelines.spec import (
     Changes,
     Pipeline,
+    Window,
     changes_between,
     state_fingerprint,
     store_at,
@@ -197,3 +199,10 @@ class Work:
     def judged_by_us(self) -> int | None:
         """The watermark that judges the events of the batch; none where lateness is to be ignored."""
         return None if self.request.ignore_lateness else self.run.opening.judged_by_us
+
+    def closed_at_us(self, window: Window) -> int | None:
+        """The watermark, in the time of a window definition, that had closed its windows before the batch."""
+        if window.time == "event" or self.request.ignore_lateness:
+            return self.judged_by_us
+        opening = self.run.opening
+        return arrival_watermark(opening.judged_end_us, event_us=opening.judged_by_us)

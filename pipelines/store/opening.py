@@ -20,7 +20,8 @@ class Opening:
     """A batch as it is about to run, and the past that it is judged by.
 
     `status` is that of its unfinished row, if an earlier attempt left one. `judged_by_us` is the
-    watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. The
+    watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. By arrival
+    time `judged_end_us` is the watermark before it: where the newest of those ends that had run. The
     watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `first_start_us`
     is where the first batch began, from which a source that was never seen counts. `covered`
     are older batches that this one replaces, `known_by` the rows of the batch before it and of those still
@@ -37,6 +38,7 @@ class Opening:
     started_at_us: int | None
     restated: bool
     judged_by_us: int | None
+    judged_end_us: int | None
     in_force_us: int | None
     floor_us: int | None
     ceiling_us: int | None
@@ -69,8 +71,9 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     pending = unfinished(rows)
     _refuse_while_busy(batch, pending)
     same = [row for row in published if row.batch == batch]
-    others = dict.fromkeys(row.batch for row in published if row.batch != batch)
-    overlapping = [other for other in others if other.overlaps(batch)]
+    overlapping = [
+        it for it in dict.fromkeys(row.batch for row in published) if it.overlaps(batch) and it != batch
+    ]
     # That an unfinished one may take the place of others was said when it was opened.
     _refuse_overlap(batch, overlapping, replace=replace or pending is not None)
     before = [row for row in published if row.batch.end_us <= batch.start_us]
@@ -89,6 +92,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         started_at_us=pending.started_at_us if pending else None,
         restated=bool(same or overlapping or after),
         judged_by_us=judged_by_us,
+        judged_end_us=_judged_end(rows, previous, within=within),
         in_force_us=newest.watermark_after_us if newest else None,
         floor_us=largest(judged_by_us, *[row.watermark_after_us for row in within]),
         ceiling_us=next_one.watermark_after_us if next_one else None,
@@ -160,6 +164,17 @@ def _judging(previous: LedgerRow | None, within: Sequence[LedgerRow]) -> int | N
     if first is not None:
         return first.watermark_before_us
     return previous.watermark_after_us if previous else None
+
+
+def _judged_end(
+    rows: Sequence[LedgerRow], previous: LedgerRow | None, *, within: Sequence[LedgerRow]
+) -> int | None:
+    """The same by arrival time: where the batches end that had run when the batch first did."""
+    first = min(within, key=lambda row: (row.batch.start_us, _started_us(row)), default=None)
+    if first is None:
+        return previous.batch.end_us if previous else None
+    earlier = [row.batch for row in rows if row.ran and _started_us(row) < _started_us(first)]
+    return max([it.end_us for it in earlier if it.end_us <= first.batch.start_us], default=None)
 
 
 def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:

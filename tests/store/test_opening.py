@@ -56,6 +56,18 @@ def test_the_next_batch_is_judged_by_the_one_before() -> None:
     assert (found.restated, found.first_start_us) == (False, 0)
 
 
+def test_by_arrival_a_batch_is_judged_by_the_end_of_those_before_it_that_had_run_when_it_first_did() -> None:
+    older = replace(row(1), started_at_us=9)
+    assert opening([], batch(1)).judged_end_us is None
+    assert opening([row(0), row(2)], batch(1)).judged_end_us == 1 * DAY
+    assert opening([row(0), row(2)], batch(3)).judged_end_us == 3 * DAY
+    again = replace(row(2, revision=1), started_at_us=10)
+    assert opening([row(0), row(2), older, again], batch(2)).judged_end_us == 1 * DAY
+    assert opening([row(0), row(2), older], batch(1, days=2), replace=True).judged_end_us == 1 * DAY
+    given_up = replace(row(1, "abandoned"), finished_at_us=None)
+    assert opening([row(0), given_up, row(2)], batch(2)).judged_end_us == 1 * DAY
+
+
 def test_the_first_batch_is_the_one_that_was_when_a_batch_first_ran() -> None:
     older = replace(row(0), started_at_us=9)
     assert opening([row(2), row(3), older], batch(3)).first_start_us == 2 * DAY

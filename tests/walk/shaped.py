@@ -5,11 +5,12 @@ All take the rules of a definition: lateness, early and late panes, the mode, an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from pipelines.intervals import EARLIEST_US, LATEST_US
 from tests.oracle.publishing import Definition
-from tests.oracle.shapes import counted_sessions, cumulated, sessions, slid, tumbled
+from tests.oracle.shapes import Bounds, counted_sessions, cumulated, sessions, slid, tumbled
 
 SECOND = 1_000_000
 LENGTHS = (10, 27, 44)
@@ -92,6 +93,20 @@ def at_most_three(**rules: object) -> Shaped:
 
 def pairs(**rules: object) -> Shaped:
     return _at_most("PAIRS", gap=8 * SECOND, most=2, **rules)
+
+
+def sparse(**rules: object) -> Shaped:
+    """One session of a run of four instants at most; of more each alone."""
+
+    def of(instants: Sequence[int]) -> list[Bounds]:
+        found: list[Bounds] = []
+        for run in sessions(instants, gap=10 * SECOND):
+            alone = [(it, it + 10 * SECOND) for it in sorted(set(instants)) if run[0] <= it < run[1]]
+            found += alone if len(alone) > 4 else [run]
+        return found
+
+    text = 'custom: "tests.windows.bursts:SPARSE"'
+    return shaped(text, sessions_of=of, gap=10 * SECOND, touching="merge", **rules)
 
 
 def bounded_by_hand(**rules: object) -> Shaped:
