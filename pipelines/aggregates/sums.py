@@ -20,6 +20,10 @@ SUM_DIGITS, MOST_DIGITS = 10, 38
 """Spark's `sum` widens a decimal by ten digits, up to as many as there can be."""
 MOST_ROWS_DIGITS = 12
 """Of the number of rows that an average of decimals is of: fewer leave the quotient more digits."""
+QUOTIENT_DIGITS = 32
+"""Before the point of a quotient of Spark's, which keeps six behind it."""
+LOW = Decimal(10**6)
+"""Parts a total into one that leaves a quotient of so many digits, and a rest."""
 
 
 def _total(values: Column, over: Over = to_group) -> Column:
@@ -54,7 +58,8 @@ def _finish_avg(parts: Mapping[str, Column], types: Mapping[str, DataType]) -> C
     rows = parts["rows"].cast(DecimalType(MOST_ROWS_DIGITS, 0))
     rest = parts["total"] % rows
     digits = max(kind.precision - scale, 1)
-    whole = ((parts["total"] - rest) / rows).cast(DecimalType(digits, 0))
+    divided = _long_divided if digits > QUOTIENT_DIGITS else _divided
+    whole = divided(parts["total"], rows).cast(DecimalType(digits, 0))
     fraction = (rest / rows).cast(DecimalType(min(scale + 1, MOST_DIGITS), scale))
     mean = (whole + fraction).cast(kind)
     if digits > 1 and digits + scale == MOST_DIGITS:
@@ -63,6 +68,19 @@ def _finish_avg(parts: Mapping[str, Column], types: Mapping[str, DataType]) -> C
         roomy = whole.cast(DecimalType(digits - 1, 0)) + fraction
         mean = F.when(has_room, roomy.cast(kind)).otherwise(mean)
     return F.when(parts["rows"] > 0, mean)
+
+
+def _divided(total: Column, rows: Column) -> Column:
+    """How many times the rows go into a total."""
+    return (total - total % rows) / rows
+
+
+def _long_divided(total: Column, rows: Column) -> Column:
+    """The same as by hand, in two steps, each of which has room for its quotient."""
+    low = total % LOW
+    high = _divided(total, F.lit(LOW)).cast(DecimalType(QUOTIENT_DIGITS, 0))
+    first = _divided(high, rows).cast(DecimalType(QUOTIENT_DIGITS, 0))
+    return first * LOW + _divided((high % rows) * LOW + low, rows).cast(DecimalType(MOST_ROWS_DIGITS, 0))
 
 
 COUNT = Operation(name="count", parts=(ROWS,), finish=_finish_count)

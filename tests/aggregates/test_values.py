@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from functools import cache
 
 import pytest
@@ -209,6 +209,20 @@ def test_the_average_of_decimals_has_room_before_the_point(spark: SparkSession) 
     own = frame.agg(F.avg("money").alias("mean"))
     assert whole.schema["mean"].dataType == own.schema["mean"].dataType
     assert by_key(whole)["a"]["mean"] == own.first()["mean"] == 10**14 + 1
+
+
+@pytest.mark.parametrize("scale", [0, 1])
+def test_the_average_of_decimals_may_be_as_long_as_its_type(spark: SparkSession, scale: int) -> None:
+    asked = [aggregate("mean", "avg", "money")]
+    longest = Decimal("9876543210987654321098765432109876"[: 34 - scale])
+    # Of one row and of several; of both signs, and with a rest.
+    values = {"a": [longest], "b": [longest, -2 * longest, 6], "c": [-longest, 0, 1, 1, 1, 1, 1]}
+    rows = [(at, key, 1, Decimal(value)) for key, its in values.items() for at, value in enumerate(its)]
+    frame = spark.createDataFrame(rows, f"id INT, key STRING, at BIGINT, money DECIMAL(38,{scale})")
+    means = by_key(results(states(frame, asked, parts=2), asked))
+    with localcontext(prec=50):
+        for key, its in values.items():
+            assert abs(means[key]["mean"] * len(its) - sum(its)) < Decimal("0.01"), key
 
 
 @pytest.mark.parametrize(("digits", "scale"), [(9, 2), (25, 10), (28, 18), (30, 4), (38, 10), (38, 18)])
