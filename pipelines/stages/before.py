@@ -33,10 +33,7 @@ def is_tried_before(work: Work) -> bool:
     """Whether other attempts at the run may have written partial states, be it of another source: under
     another spec that may have stood for this one.
     """
-    first = first_of(work.tables, work.batch, revision=work.run.revision)
-    begun = [one for one in begun_stages(work.tables, work.run) if one.stage in (None, "accumulate")]
-    # Those before the first are of a run that has ended since it changed nothing.
-    return any(first is None or one.attempt >= first.attempt for one in begun)
+    return any(one.stage in (None, "accumulate") for one in begun_stages(work.tables, work.run))
 
 
 def version_before(work: Work, table: str) -> int | None:

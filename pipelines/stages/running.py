@@ -34,7 +34,7 @@ from pipelines.stages.site import Report, Request, Site, Work
 from pipelines.stages.wrong_values import in_words
 from pipelines.store import small
 from pipelines.store.attempts import Attempt
-from pipelines.store.ledger import Asked, Run, forget, mark, open_run, read_rows
+from pipelines.store.ledger import Asked, Run, mark, open_run, read_rows, withdraw
 from pipelines.store.ledger_rows import OPENING, LedgerRow, unfinished
 from pipelines.store.opening import Opening, opening_of
 from pipelines.store.progress import (
@@ -139,7 +139,7 @@ def _refuse_too_early(work: Work, stage: str) -> None:
         )
         if needed not in done and (opening.before is None or is_touched):
             if opening.status is None and is_newest(work.tables, work.run):
-                forget(work.tables, work.run)
+                withdraw(work.tables, work.run)
             elif opening.status not in (None, "running"):
                 mark(work.tables, work.run, status=opening.status)
             is_some = needed == "accumulate" and 0 < len(missing) < len(sources)

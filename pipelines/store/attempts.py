@@ -103,11 +103,15 @@ def begin(
 
 
 def _left_of(one: Attempt, begun: Attempt, *, over: int) -> Iterator[Attempt]:
-    """What counts of what happened before: of a run that has ended that it was begun, and nothing else."""
+    """What counts of what happened before: that a run which has ended was begun, and what it finished, if it
+    ended since it changed nothing and was killed before it was forgotten.
+    """
     if one.revision != begun.revision or one.attempt > over:
         yield one
     elif one.what == "begun":
         yield replace(one, counts={})
+    elif one.what == "finished" and begun.revision:
+        yield replace(one, revision=begun.revision - 1)
 
 
 def _wished(attempts: Iterable[Attempt], *, revision: int) -> Mapping[str, int]:
@@ -168,14 +172,15 @@ def say_versions(
 
 
 def forget(store: Folder, mine: Attempt, *, stands: int | None) -> None:
-    """Let it be as if nobody had begun what `mine` has ended since it changed nothing. What was finished is
-    told of the revision that `stands`, if there is one: the tables hold the same. The number stays taken.
+    """Let it be as if nobody had begun what `mine` has ended. Where that changed nothing, all attempts at the
+    revision go, and what they finished is told of the one that `stands`: the tables hold the same. With
+    `None` others may be at work, and `mine` alone goes. The number stays taken.
     """
 
     def commit() -> None:
         opened = small.open_table(store, "attempts")
         everything = [_of(row) for row in small.read(opened)]
-        first = _first(everything, mine.batch, revision=mine.revision)
+        first = None if stands is None else _first(everything, mine.batch, revision=mine.revision)
         since = mine.attempt if first is None else first.attempt
         taken = replace(mine, batch=NO_BATCH, revision=0, stage=OPENING, source=None)
         left = [it for one in everything for it in _forgotten(one, mine, since=since, stands=stands)]
@@ -231,9 +236,9 @@ def read(store: Folder) -> list[Attempt]:
 def is_taken_over(store: Folder, mine: Attempt) -> bool:
     """Whether a newer attempt writes in the same lanes, or the batch is done."""
     everything = read(store)
-    if not any(one.attempt == mine.attempt and one.batch == mine.batch for one in everything):
-        return True
-    return any(one.what == "begun" and one.attempt > mine.attempt and one.meets(mine) for one in everything)
+    begun = [one for one in everything if one.what == "begun"]
+    is_known = any(one.attempt == mine.attempt and one.is_of(mine.batch, mine.revision) for one in begun)
+    return not is_known or any(one.attempt > mine.attempt and one.meets(mine) for one in begun)
 
 
 def has_newer(store: Folder, mine: Attempt) -> bool:

@@ -247,6 +247,16 @@ def forget(store: Folder, run: Run) -> None:
     """Take back the row of a run that changed nothing, and what its attempts say; the next of its number
     begins where the tables are.
     """
+    before = run.opening.before
+    _take_back(store, run, stands=None if before is None else before.revision)
+
+
+def withdraw(store: Folder, run: Run) -> None:
+    """Take back the row of an attempt that has opened the batch and may do nothing at it."""
+    _take_back(store, run, stands=None)
+
+
+def _take_back(store: Folder, run: Run, *, stands: int | None) -> None:
 
     def commit() -> None:
         runs = open_runs(store)
@@ -257,8 +267,7 @@ def forget(store: Folder, run: Run) -> None:
         runs.take_out(*mine)
 
     small.retried(commit, "runs")
-    before = run.opening.before
-    attempts.forget(store, run.begun, stands=None if before is None else before.revision)
+    attempts.forget(store, run.begun, stands=stands)
 
 
 def now_us() -> int:

@@ -71,9 +71,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
     pending = unfinished(rows)
     _refuse_while_busy(batch, pending)
     same = [row for row in published if row.batch == batch]
-    overlapping = [
-        it for it in dict.fromkeys(row.batch for row in published) if it.overlaps(batch) and it != batch
-    ]
+    overlapping = [it for it in dict.fromkeys(row.batch for row in published) if _meets(it, batch)]
     # That an unfinished one may take the place of others was said when it was opened.
     _refuse_overlap(batch, overlapping, replace=replace or pending is not None)
     before = [row for row in published if row.batch.end_us <= batch.start_us]
@@ -92,7 +90,7 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         started_at_us=pending.started_at_us if pending else None,
         restated=bool(same or overlapping or after),
         judged_by_us=judged_by_us,
-        judged_end_us=_judged_end(rows, previous, within=within),
+        judged_end_us=_judged_end(rows, batch, previous=previous),
         in_force_us=newest.watermark_after_us if newest else None,
         floor_us=largest(judged_by_us, *[row.watermark_after_us for row in within]),
         ceiling_us=next_one.watermark_after_us if next_one else None,
@@ -106,6 +104,10 @@ def opening_of(rows: Sequence[LedgerRow], batch: Interval, *, fingerprint: str, 
         run_since=_run_since(rows, before, same=same),
         changes=changes,
     )
+
+
+def _meets(other: Interval, batch: Interval) -> bool:
+    return other != batch and other.overlaps(batch)
 
 
 def _known_by(before: Sequence[LedgerRow]) -> tuple[LedgerRow, ...]:
@@ -166,11 +168,12 @@ def _judging(previous: LedgerRow | None, within: Sequence[LedgerRow]) -> int | N
     return previous.watermark_after_us if previous else None
 
 
-def _judged_end(
-    rows: Sequence[LedgerRow], previous: LedgerRow | None, *, within: Sequence[LedgerRow]
-) -> int | None:
-    """The same by arrival time: where the batches end that had run when the batch first did."""
-    first = min(within, key=lambda row: (row.batch.start_us, _started_us(row)), default=None)
+def _judged_end(rows: Sequence[LedgerRow], batch: Interval, *, previous: LedgerRow | None) -> int | None:
+    """The same by arrival time: where the batches end that had run when the batch first did, or the first of
+    those whose place it has taken.
+    """
+    mine = [row for row in rows if row.ran and batch.covers(row.batch)]
+    first = min(mine, key=lambda row: (row.batch.start_us, _started_us(row)), default=None)
     if first is None:
         return previous.batch.end_us if previous else None
     earlier = [row.batch for row in rows if row.ran and _started_us(row) < _started_us(first)]

@@ -60,9 +60,14 @@ def ever_noted(store: Folder, run: Run, *, name: str) -> bool:
 
 
 def begun_stages(store: Folder, run: Run) -> list[Attempt]:
-    """What other attempts at this revision have begun, ended or not; a stage of `None` is all of them."""
+    """What other attempts at this revision have begun, ended or not; a stage of `None` is all of them. Those
+    before the first that says which versions the tables had are of a run that has ended.
+    """
     of_run = [one for one in attempts.read(store) if one.is_of(run.batch, run.revision)]
-    return [one for one in of_run if one.what == "begun" and one.attempt != run.begun.attempt]
+    first = attempts.first_of(store, run.batch, revision=run.revision)
+    since = 0 if first is None else first.attempt
+    others = [one for one in of_run if one.attempt >= since and one.attempt != run.begun.attempt]
+    return [one for one in others if one.what == "begun"]
 
 
 def begun_sources(store: Folder, run: Run) -> set[str]:

@@ -19,11 +19,12 @@ from pipelines.stages.running import _done_in_turn
 from pipelines.store import attempts, reader, small
 from pipelines.store.attempts import Attempt, What, first_of
 from pipelines.store.history import versions
-from pipelines.store.ledger import Asked, Run, forget, mark, still_mine
+from pipelines.store.ledger import Asked, Run, forget, mark, still_mine, withdraw
 from pipelines.store.ledger_rows import OPENING
 from pipelines.store.progress import (
     CHANGED,
     Done,
+    begun_stages,
     ever_noted,
     finish_stage,
     finished_stages,
@@ -165,6 +166,43 @@ def test_what_changed_nothing_is_as_if_nobody_had_begun_it(rides: Rides) -> None
     assert attempts.highest(rides.store) == forgotten.begun.attempt
     with pytest.raises(WaitForTheBatch):
         still_mine(rides.store, forgotten)
+
+
+def test_what_was_killed_before_it_was_forgotten_leaves_later_stages_alone(
+    rides: Rides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*asked: Any, **how: Any) -> None:
+        raise KeyboardInterrupt
+
+    rides.run("two", SECOND)
+    done = Done(stage="accumulate", source="main", counts={"accepted": 1})
+    finish_stage(rides.store, rides.begin(SECOND, ACCUMULATE), done=done)
+    publishing = rides.begin(SECOND, PUBLISH)
+    note(rides.store, publishing, done=replace(done, counts={CHANGED: 0}))
+    with monkeypatch.context() as cut, pytest.raises(KeyboardInterrupt):
+        cut.setattr(attempts, "forget", killed)
+        forget(rides.store, publishing)
+    again = rides.begin(SECOND, PUBLISH)
+    assert begun_stages(rides.store, again) == []
+    assert [one.counts for one in stages_before(rides.store, again)] == [done.counts]
+
+
+def test_who_is_forgotten_with_those_that_took_over_writes_no_more(rides: Rides) -> None:
+    rides.run("two", SECOND)
+    asleep = rides.begin(SECOND)
+    finish_stage(rides.store, asleep, done=Done(stage="accumulate", source="main", counts={}))
+    forget(rides.store, rides.begin(SECOND))
+    rides.begin(SECOND, Asked(stage=OPENING))
+    with pytest.raises(WaitForTheBatch):
+        still_mine(rides.store, asleep)
+
+
+def test_who_comes_too_early_leaves_those_at_work(rides: Rides) -> None:
+    rides.run("two", SECOND)
+    at_work = rides.begin(THIRD)
+    withdraw(rides.store, rides.begin(THIRD, Asked(stage="combine")))
+    assert not rides.begin(THIRD).is_first
+    assert at_work.is_first
 
 
 @pytest.mark.parametrize("is_given_up", [True, False])

@@ -66,6 +66,12 @@ def test_by_arrival_a_batch_is_judged_by_the_end_of_those_before_it_that_had_run
     assert opening([row(0), row(2), older], batch(1, days=2), replace=True).judged_end_us == 1 * DAY
     given_up = replace(row(1, "abandoned"), finished_at_us=None)
     assert opening([row(0), given_up, row(2)], batch(2)).judged_end_us == 1 * DAY
+    # One that has taken the place of others, the first of which ran before an older one did.
+    covered = [row(1, "abandoned"), row(2, "abandoned")]
+    covered = [replace(it, finished_at_us=it.started_at_us) for it in covered]
+    covering = replace(row(1), batch=batch(1, days=2), started_at_us=10)
+    oldest = replace(row(0), started_at_us=9)
+    assert opening([*covered, oldest, covering], batch(1, days=2)).judged_end_us is None
 
 
 def test_the_first_batch_is_the_one_that_was_when_a_batch_first_ran() -> None:
