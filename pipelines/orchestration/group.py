@@ -51,7 +51,8 @@ def window_stages(
 
 def windows_asset(pipeline_name: str) -> Asset:
     """What a published batch updates: `schedule=windows_asset("airport_traffic")` starts a DAG after each,
-    and after each correction. Its event has `from` and `to`; of some that come at once Airflow makes one run.
+    and after each correction, where a DAG ran it and not `sash`. Its event has `from` and `to`; of some that
+    come at once Airflow makes one run.
     """
     return Asset(f"sash://{pipeline_name}/windows")
 
