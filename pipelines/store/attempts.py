@@ -74,8 +74,8 @@ def begin(
 ) -> tuple[Attempt, bool]:
     """Take the next number, unless `still_open` raises: whoever slept since it opened the batch may find
     that others have ended it. The first at a revision writes down which versions the tables have; what
-    attempts up to the number `over` say of them, and what they have done, is of a batch that has ended. With
-    the number goes what was asked for beside the batch, its `wishes`, if others were asked for before.
+    attempts up to the number `over` say of them is of a run that has ended. With the number goes what was
+    asked for beside the batch, its `wishes`, if others were asked for before.
 
     Also tells whether an earlier attempt at the batch may have written in the same lanes.
     """

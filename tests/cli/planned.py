@@ -156,8 +156,8 @@ def at(instant_us: int | None) -> str | None:
 
 
 def counts_of(place: Place, row: LedgerRow) -> Counter[str]:
-    """What the stages of a run have noted: each the last time, for a run that changed nothing had the same
-    revision.
+    """What the stages of a run have noted: each the last time, for what a run that changed nothing
+    has finished is told of the revision that stood.
     """
     noted = sorted(attempts.read(Folder(root=f"{place.store}/rides")), key=lambda it: it.attempt)
     last = {
