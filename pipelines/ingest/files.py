@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipelines.errors import CorrectTheSpec
+from pipelines.ingest.globs import find, is_hidden, telling
 from pipelines.intervals import Interval
 from pipelines.spec import Source, expand_paths, glob_of, is_uri
 
@@ -24,6 +25,7 @@ def has_files(source: Source, *, batch: Interval, home: Path) -> bool:
     return any(is_there(absolute(path, home), goes_down=goes_down) for path in paths)
 
 
+@telling()
 def any_path(source: Source, home: Path) -> str:
     """A path that holds the source's files of some batch: enough to learn its schema.
 
@@ -33,7 +35,7 @@ def any_path(source: Source, home: Path) -> str:
     pattern = absolute(glob_of(str(source.path)), home)
     if only_spark_tells(pattern):
         return pattern
-    newest_first = sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)
+    newest_first = sorted(find(pattern), reverse=True)
     goes_down = goes_down_in(source)
     holding = next((path for path in newest_first if _holds_a_file(path, goes_down=goes_down)), None)
     if holding is not None:
@@ -64,9 +66,9 @@ def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> in
         return None
     total = 0
     try:
-        for found in (it for path in paths for it in Path("/").glob(path.lstrip("/"))):
+        for found in (it for path in paths for it in find(path)):
             for file in found.rglob("*") if found.is_dir() else (found,):
-                total += 0 if _is_hidden(file.name) else file.stat().st_size
+                total += 0 if is_hidden(file.name) else file.stat().st_size
                 if total > most:
                     return total
     except OSError:
@@ -74,13 +76,13 @@ def local_bytes(source: Source, *, batch: Interval, home: Path, most: int) -> in
     return total
 
 
+@telling()
 def is_there(path: str, *, goes_down: bool) -> bool:
     """Whether a local path or glob finds a file. Of others Spark tells when reading.
 
     `goes_down`: files in folders below are read too, whatever these are called.
     """
-    found = Path("/").glob(path.lstrip("/"))
-    return only_spark_tells(path) or any(_holds_a_file(it, goes_down=goes_down) for it in found)
+    return only_spark_tells(path) or any(_holds_a_file(it, goes_down=goes_down) for it in find(path))
 
 
 def goes_down_in(source: Source) -> bool:
@@ -122,9 +124,10 @@ def refuse_deeper(source: Source, path: str) -> None:
         )
 
 
+@telling()
 def exists(path: str) -> bool:
     """Whether there is a local folder, be it empty."""
-    return not only_spark_tells(path) and any(Path("/").glob(path.lstrip("/")))
+    return not only_spark_tells(path) and bool(find(path))
 
 
 def only_spark_tells(path: str) -> bool:
@@ -139,21 +142,16 @@ def _holds_a_file(path: Path, within: tuple[Path, ...] = (), *, goes_down: bool)
     Delta's needs none.
     """
     if not path.is_dir():
-        return path.is_file() and not _is_hidden(path.name)
+        return path.is_file() and not is_hidden(path.name)
     if (path / "_delta_log").is_dir():
         return True
     # A link may lead back to where it lies.
     folder = path.resolve()
-    below = [it for it in (path.iterdir() if folder not in within else ()) if not _is_hidden(it.name)]
+    below = [it for it in (path.iterdir() if folder not in within else ()) if not is_hidden(it.name)]
     goes_down = goes_down or (within != () and "=" in path.name)
     if (goes_down or not within) and any(it.is_file() for it in below):
         return True
     return any(_holds_a_file(it, (*within, folder), goes_down=goes_down) for it in below if it.is_dir())
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether Spark passes over what is called so, like `_temporary`, where another job is still writing."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def absolute(path: str, home: Path) -> str:

@@ -34,6 +34,7 @@ from pipelines.ingest.files import (
     refuse_colon,
     refuse_deeper,
 )
+from pipelines.ingest.globs import find
 from pipelines.ingest.once import refuse_twice
 from pipelines.ingest.unreadable import advice_on, unreadable_file
 from pipelines.intervals import Interval
@@ -102,7 +103,7 @@ def _each_once(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -
     if any(only_spark_tells(path) for path in paths):
         refuse_twice(spark, source, paths=paths)
         return paths
-    found = [str(it) for path in paths for it in sorted(Path("/").glob(path.lstrip("/")))]
+    found = [str(it) for path in paths for it in sorted(find(path))]
     alone = tuple(dict.fromkeys(found))
     return paths if len(alone) == len(found) else alone
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.errors import CorrectTheSpec
-from pipelines.ingest.files import any_path, is_out_of_reach
+from pipelines.errors import CorrectTheSpec, RunAgain
+from pipelines.ingest.files import any_path, exists, is_out_of_reach, is_there
 from pipelines.ingest.read import read_rows
 from pipelines.intervals import Interval
 from pipelines.spec import Source
@@ -55,3 +58,61 @@ def test_a_file_with_a_colon_in_its_name_is_refused_and_a_folder_is_read(
     assert read(0) == 2
     with pytest.raises(CorrectTheSpec, match="has a colon in its name"):
         read(1)
+
+
+LOOK = """
+import sys
+from pipelines.errors import RunAgain
+from pipelines.ingest.files import is_there
+for pattern in sys.argv[1:]:
+    try:
+        print(is_there(pattern, goes_down=False))
+    except RunAgain as refused:
+        print(refused)
+"""
+
+
+def test_a_folder_that_may_not_be_entered_does_not_pass_for_no_rows(tmp_path: Path) -> None:
+    rides = tmp_path / "rides"
+    rides.mkdir()
+    (rides / "2024.csv").write_text("rows")
+    patterns = [str(tmp_path / it) for it in ("rides/2024.csv", "rides/*.csv", "ri*/2024.csv", "rides", "*")]
+    # A superuser enters all, unless this is taken from it.
+    plainly = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+
+    def looked() -> list[str]:
+        command = [*plainly, sys.executable, "-c", LOOK, *patterns]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    assert looked() == ["True"] * 5
+    rides.chmod(0)
+    try:
+        for said in looked():
+            assert f"{rides}" in said and "cannot be looked into: Permission denied; let the user" in said
+    finally:
+        rides.chmod(0o700)
+
+
+@pytest.mark.parametrize("path", ["mounted/2024.csv", "mounted", "m*/2024.csv", "mounted/*"])
+def test_a_link_that_leads_nowhere_does_not_pass_for_no_rows(tmp_path: Path, path: str) -> None:
+    (tmp_path / "mounted").symlink_to(tmp_path / "disk")
+    pattern = str(tmp_path / path)
+    with pytest.raises(RunAgain, match=f"mounted cannot be looked into: it leads to {tmp_path}/disk, where"):
+        is_there(pattern, goes_down=False)
+    with pytest.raises(RunAgain, match="cannot be looked into"):
+        exists(pattern)
+    (tmp_path / "disk").mkdir()
+    assert not is_there(pattern, goes_down=False)
+    (tmp_path / "disk" / "2024.csv").write_text("rows")
+    assert is_there(pattern, goes_down=False)
+
+
+def test_what_has_come_in_part_only_is_no_file_yet(tmp_path: Path) -> None:
+    (tmp_path / "2024.csv._COPYING_").write_text("ro")
+    (tmp_path / ".#2024.csv").symlink_to("somebody@host.1234")
+    assert not is_there(f"{tmp_path}/*", goes_down=False)
+    assert not is_there(str(tmp_path), goes_down=False)
+
+
+def test_a_path_may_be_of_very_many_parts(tmp_path: Path) -> None:
+    assert not is_there(str(tmp_path.joinpath(*["a"] * 1500)), goes_down=False)

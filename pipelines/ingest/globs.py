@@ -1,0 +1,74 @@
+"""What a path or a glob finds on this machine's disk, told apart from where nobody can look.
+
+Python's own globs pass over a folder that may not be entered, and over a link that leads nowhere: of what
+lies there it would be said that it is no rows.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pipelines.errors import RunAgain
+
+NOTHING = (FileNotFoundError, NotADirectoryError)
+"""What the disk says where there is nothing of the name."""
+COPYING = "._COPYING_"
+"""How Hadoop ends the name of a file of which only a part has come."""
+
+
+def find(pattern: str) -> list[Path]:
+    """All that there is at a local path or glob. Raises `OSError` where that cannot be told."""
+    found = [Path("/")]
+    for name in Path(pattern).parts[1:]:
+        is_glob = any(mark in name for mark in "*?[")
+        found = [it for folder in found for it in (_matching if is_glob else _named)(folder, name)]
+    return found
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """What the disk refuses, as `RunAgain`, with what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise RunAgain(
+            f"{error.filename} cannot be looked into: {error.strerror}; let the user that runs Sash read it, "
+            "or mount what it leads to, and run again: what is there would pass for no rows"
+        ) from error
+
+
+def is_hidden(name: str) -> bool:
+    """Whether Spark passes over what is called so, like `_temporary`, where another job is still writing."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(COPYING)
+
+
+def _named(folder: Path, name: str) -> list[Path]:
+    path = folder / name
+    try:
+        path.lstat()
+    except NOTHING:
+        return []
+    return [_led(path)]
+
+
+def _matching(folder: Path, name: str) -> list[Path]:
+    try:
+        found = [it for it in folder.iterdir() if fnmatchcase(it.name, name)]
+    except NOTHING:
+        return []
+    return [it if is_hidden(it.name) else _led(it) for it in found]
+
+
+def _led(path: Path) -> Path:
+    """The path, which is no link that leads nowhere."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        if path.is_symlink():
+            led = f"it leads to {path.readlink()}, where there is nothing"
+            raise FileNotFoundError(errno.ENOENT, led, str(path)) from None
+    return path
