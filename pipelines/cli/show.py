@@ -16,9 +16,9 @@ import pyarrow as pa
 from pipelines.cli.arguments import Arguments
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.written import Value, instant, plain, table, text
-from pipelines.store.instants import in_microseconds
 from pipelines.store.reader import count_rows, read_table
 
+DAY_US = 86_400_000_000
 SHOWN_ROWS = 20
 """How many rows a table for people has unless they say."""
 
@@ -41,25 +41,40 @@ def show(arguments: Arguments) -> None:
 
 
 def rows_of(found: pa.Table) -> list[list[Value]]:
-    """The rows, an instant that Python has no word for as text."""
+    """The rows, instants and dates as text."""
     columns: list[list[Value]] = []
     for name, kind in zip(found.column_names, found.schema.types, strict=True):
-        column = found.select([name])
-        if pa.types.is_timestamp(kind):
-            told = [
-                None if us is None else instant(us) for us in in_microseconds(column).column(0).to_pylist()
-            ]
-            # One without a zone stands in late events as it was read.
-            columns.append([it and it.removesuffix("Z") if kind.tz is None else it for it in told])
-        else:
-            columns.append([_told(value, kind) for value in column.column(0).to_pylist()])
+        values = found.column(name).cast(_in_numbers(kind)).to_pylist()
+        columns.append([_told(value, kind) for value in values])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+def _in_numbers(kind: pa.DataType) -> pa.DataType:
+    """The type with numbers in the place of instants, which Delta has in microseconds, and of dates: Python
+    has no word for some.
+    """
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_date32(kind):
+        return pa.int32()
+    if pa.types.is_map(kind):
+        return pa.map_(_in_numbers(kind.key_type), _in_numbers(kind.item_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_in_numbers(field.type)) for field in kind])
+    for is_one, of in ((pa.types.is_list, pa.list_), (pa.types.is_large_list, pa.large_list)):
+        if is_one(kind):
+            return of(kind.value_field.with_type(_in_numbers(kind.value_type)))
+    return kind
+
+
 def _told(value: object, kind: pa.DataType) -> Value:
-    """A value with every map in it by the text of its keys, which may be lists or structs."""
+    """A value with instants and dates as text, and every map in it by the text of its keys, which may be
+    lists or structs.
+    """
     if value is None:
         return None
+    if pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
+        return _moment(cast(int, value), kind)
     if pa.types.is_map(kind):
         pairs = cast(Sequence[tuple[object, object]], value)
         return {text(_told(key, kind.key_type)): _told(item, kind.item_type) for key, item in pairs}
@@ -69,6 +84,13 @@ def _told(value: object, kind: pa.DataType) -> Value:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return [_told(item, kind.value_type) for item in cast(Sequence[object], value)]
     return cast(Value, value)
+
+
+def _moment(number: int, kind: pa.DataType) -> str:
+    if pa.types.is_date32(kind):
+        return instant(number * DAY_US).partition("T")[0]
+    # One without a zone stands in late events as it was read.
+    return instant(number) if kind.tz else instant(number).removesuffix("Z")
 
 
 def _print(form: str, names: Sequence[str], *, rows: Sequence[Sequence[Value]]) -> None:

@@ -27,7 +27,8 @@ def instant(instant_us: int | None) -> str:
     if EARLIEST_US <= instant_us <= LATEST_US:
         return _utc(from_us(instant_us))
     # A calendar repeats after 400 years. ISO 8601 has signs for years that have not four digits.
-    turns = -1 if instant_us > LATEST_US else 1
+    is_later = instant_us > LATEST_US
+    turns = (LATEST_US - instant_us) // CYCLE_US if is_later else -((instant_us - EARLIEST_US) // CYCLE_US)
     year, rest = _utc(from_us(instant_us + turns * CYCLE_US)).split("-", 1)
     return f"{int(year) - turns * CYCLE_YEARS:+06}-{rest}"
 

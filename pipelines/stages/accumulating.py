@@ -54,7 +54,7 @@ from pipelines.stages.sourcing import source_events
 from pipelines.stages.watermarks import write_progress
 from pipelines.store.asked import are_any
 from pipelines.store.progress import CHANGED, Done, note
-from pipelines.store.rows import from_rows
+from pipelines.store.rows import from_rows, has_any
 from pipelines.store.sql import Instant, text
 from pipelines.windows import grids_of, session_windows
 
@@ -211,7 +211,7 @@ def _tell_lost(work: Work, source: Source, *, one: _Partials, changed: DataFrame
     if changed is None:
         are_lost = are_any(work.tables, one.table, where=f"{lane(work, source)} AND {lost}")
     else:
-        are_lost = bool(from_rows(changed.where(lost).limit(1)))
+        are_lost = has_any(changed.where(lost))
     if are_lost:
         warn_of_lost(work)
 

@@ -19,7 +19,7 @@ from pipelines.store.history import undo
 from pipelines.store.ledger import still_mine
 from pipelines.store.progress import begun_stages
 from pipelines.store.retention import gone_from, say_gone
-from pipelines.store.rows import from_rows
+from pipelines.store.rows import has_any
 from pipelines.store.sql import is_batch, is_inside
 
 
@@ -100,7 +100,7 @@ def keeps_others(work: Work, table: str, *, where: str) -> bool:
         for rows, by in sides
     ]
     others = more[0].unionByName(more[1]).groupBy("row").agg(F.sum("by").alias("by")).where("by <> 0")
-    return bool(from_rows(others.limit(1)))
+    return has_any(others)
 
 
 def put_back(work: Work, table: str) -> None:

@@ -23,7 +23,7 @@ from pipelines.store.known_sources import known_sources
 from pipelines.store.ledger import still_mine
 from pipelines.store.progress import CHANGED, Done, note
 from pipelines.store.reader import rows_by_batch
-from pipelines.store.rows import from_rows
+from pipelines.store.rows import has_any
 from pipelines.store.sql import NONE, is_batch, is_inside, is_of_windows, on_days_of, text
 from pipelines.store.writes import append, replace
 
@@ -100,7 +100,7 @@ def _loses_others(work: Work, source: Source, *, names: Collection[str], version
     then = missed(work.tables.read("late_events", version=version), -1)
     both = missed(work.tables.read("late_events"), 1).unionByName(then)
     fewer = both.groupBy("event").agg(F.sum("missed").alias("missed")).where("missed < 0")
-    return bool(from_rows(fewer.limit(1)))
+    return has_any(fewer)
 
 
 def write_quarantine(work: Work, source: Source, *, events: DataFrame, counts: Counts) -> None:

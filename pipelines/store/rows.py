@@ -23,6 +23,11 @@ def from_rows(rows: DataFrame) -> list[Row]:
     return rows.select(*columns).collect()
 
 
+def has_any(rows: DataFrame) -> bool:
+    """Whether there is a row. None is fetched: Python has no word for some dates."""
+    return bool(rows.select(F.lit(True)).limit(1).collect())
+
+
 def as_text(rows: DataFrame) -> list[dict[str, object]]:
     """The rows for people to look at: every value as Spark writes it."""
     return [

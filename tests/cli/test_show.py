@@ -149,3 +149,23 @@ def test_maps_are_shown_by_the_text_of_their_keys():
     }
     (row,) = rows_of(pa.table(columns))
     assert [plain(value) for value in row] == [{told: 3} for _, _, told in kinds.values()]
+
+
+def test_dates_and_instants_that_python_has_no_word_for_are_shown_wherever_they_stand():
+    inside = pa.list_(pa.struct([("at", INSTANT), ("day", pa.date32())]))
+    plain_numbers = pa.list_(pa.struct([("at", pa.int64()), ("day", pa.int32())]))
+    far_us, far_days = 1_400_000_000_000_000_000, 20_000_000
+    columns = {
+        "at": pa.array([far_us]).cast(INSTANT),
+        "day": pa.array([-far_days], pa.int32()).cast(pa.date32()),
+        "local": pa.array([far_us]).cast(pa.timestamp("us")),
+        "inside": pa.array([[{"at": 1, "day": far_days}]], plain_numbers).cast(inside),
+    }
+    assert rows_of(pa.table(columns)) == [
+        [
+            "+46334-03-27T16:53:20Z",
+            "-52789-11-11",
+            "+46334-03-27T16:53:20",
+            [{"at": "1970-01-01T00:00:00.000001Z", "day": "+56728-02-22"}],
+        ]
+    ]
