@@ -14,7 +14,8 @@ from pipelines.checks.expectation import Expectation
 class Result:
     """One expectation and what was found. `samples` are up to ten of the values that it did not expect.
 
-    `unexpected_count` and `counted` are null where the expectation is not about single rows.
+    `unexpected_count` and `counted` are null where the expectation is not about single rows. Where it was
+    not `is_computed`, what was observed is why.
     """
 
     expectation: Expectation
@@ -24,6 +25,7 @@ class Result:
     unexpected_count: int | None = None
     counted: int | None = None
     samples: tuple[str, ...] = ()
+    is_computed: bool = True
 
 
 def result_of_counts(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, cast
 
 from pyspark.sql import DataFrame
@@ -97,7 +98,8 @@ def _ask(candidates: DataFrame, expectations: Sequence[Expectation]) -> dict[int
 def _result(expectation: Expectation, verdict: Verdict, *, is_empty: bool) -> Result:
     reason = _exception_message(verdict.exception_info)
     if reason is not None:
-        return _judged(expectation, success=False, observed=f"could not be computed: {reason}")
+        failed = _judged(expectation, success=False, observed=f"could not be computed: {reason}")
+        return replace(failed, is_computed=False)
     if is_empty and expectation.columns and expectation.name not in ABOUT_SCHEMA:
         # Where there are no rows, also none that the condition is about, nothing can be wrong.
         return _judged(expectation, success=True, observed=observed_share(0, 0))

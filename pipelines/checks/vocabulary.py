@@ -19,6 +19,8 @@ OF_OTHER_DATA = (
     "expect_table_row_count_to_equal_other_table",
 )
 BOUNDS = ("min_value", "max_value")
+PARAMETER = "$PARAMETER"
+"""Stands for a value that is told with each question, and for the clock."""
 
 
 class ExpectationClass(Protocol):
@@ -26,7 +28,15 @@ class ExpectationClass(Protocol):
 
     __fields__: dict[str, object]
 
-    def __call__(self, **arguments: object) -> object: ...
+    def __call__(self, **arguments: object) -> Asked: ...
+
+
+class Asked(Protocol):
+    """As much of one of its expectations as is used here."""
+
+    def get_validation_dependencies(
+        self, *, execution_engine: object, runtime_configuration: dict[str, object]
+    ) -> object: ...
 
 
 def unknown_names(suite: Suite) -> tuple[str, ...]:
@@ -78,21 +88,52 @@ def _problems(expectation: Expectation) -> Iterator[str]:
             f"allowed are {', '.join(known)}"
         )
     bounds = [expectation.argument(name) for name in BOUNDS if name in known]
+    astray = [*_astray(expectation)]
+    yield from astray
     if expectation.name.endswith("_to_be_between") and bounds == [None, None]:
         yield f"`{expectation.name}` has neither `min_value` nor `max_value`; one of them is needed"
-    elif not unknown:
+    elif not (unknown or astray):
         yield from _refusals(expectation)
     if not _runs_on_spark(expectation.name):
         yield f"`{expectation.name}` exists in Great Expectations, but not for Spark"
 
 
+def _astray(expectation: Expectation) -> Iterator[str]:
+    """What Great Expectations takes for something else than it was meant as."""
+    for name, value in expectation.arguments:
+        if PARAMETER in str(value):
+            yield (
+                f"`{expectation.name}`: `{name}`: found a `{PARAMETER}`, and nobody says the values of any "
+                "here; write the value"
+            )
+        elif name in BOUNDS and isinstance(value, str) and _is_number(value):
+            # It would be seconds since 1970.
+            yield (
+                f"`{expectation.name}`: `{name}`: found the text {value!r}; write a number without quotes, "
+                "and with a point and a sign where it has an exponent: 1.0e+6"
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _refusals(expectation: Expectation) -> Iterator[str]:
     from great_expectations.compatibility.pydantic import ValidationError
     from great_expectations.exceptions import GreatExpectationsError
+    from great_expectations.execution_engine import SparkDFExecutionEngine
 
     arguments = {name: thaw(value) for name, value in expectation.arguments}
     try:
-        _class_of(expectation.name)(**arguments)
+        asked = _class_of(expectation.name)(**arguments)
+        # Some look into their arguments only when they are asked what they need to know of the rows. Only the
+        # engine's class is looked at; making a real one would start a session.
+        engine = object.__new__(SparkDFExecutionEngine)
+        asked.get_validation_dependencies(execution_engine=engine, runtime_configuration={})
     except ValidationError as refusal:
         # Of the alternatives that a type has, the first says best what is wanted.
         told = {str(error["loc"][0]): str(error["msg"]) for error in reversed(refusal.errors())}
@@ -100,6 +141,8 @@ def _refusals(expectation: Expectation) -> Iterator[str]:
             found = f"found {arguments[name]!r}" if name in arguments else "found nothing"
             where = "" if name == "__root__" else f"`{name}`: {found}; "
             yield f"`{expectation.name}`: {where}{message}"
+    except KeyError as missing:
+        yield f"`{expectation.name}`: `{missing.args[0]}` is missing"
     except (GreatExpectationsError, TypeError, ValueError) as refusal:
         yield f"`{expectation.name}`: {refusal}"
 
@@ -113,7 +156,6 @@ def _runs_on_spark(name: str) -> bool:
     if metric is None or hasattr(_class_of(name), "_validate_spark"):
         return True
     try:
-        # Only the engine's class is looked at; making a real one would start a session.
         get_metric_provider(f"{metric}.unexpected_count", object.__new__(SparkDFExecutionEngine))
     except MetricProviderError:
         return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -34,16 +35,17 @@ from pipelines.checks import (
     validate,
     warning,
 )
-from pipelines.errors import CorrectTheCall, LookAtTheData
+from pipelines.errors import CorrectTheCall, LookAtTheData, RunAgain
 from pipelines.ingest import CONTENT, RowRule, content, passes
 from pipelines.ingest.fate import as_read
-from pipelines.spec import is_uri
+from pipelines.ingest.unreadable import unreadable_file
+from pipelines.spec import hide, is_uri, secrets_of
 from pipelines.stages.site import Site, Work
 from pipelines.stages.sourcing import events_as_read, source_events
 from pipelines.stages.told import of_run
 from pipelines.store import small
 from pipelines.store.ledger import now_us, still_mine
-from pipelines.store.rows import as_text, from_rows
+from pipelines.store.rows import as_text, from_rows, has_any
 from pipelines.store.sql import text
 
 RULES = "rules_"
@@ -79,7 +81,7 @@ def pass_events(work: Work, counts: Mapping[str, int]) -> None:
     others = asked_of_all(work.site)
     if others:
         _refuse_other_events(work, counts)
-        results += validate(_candidates(work), others)
+        results += [_told(work.site, it) for it in validate(_candidates(work), others)]
     _conclude(work, "events", results=results, candidates=lambda: _candidates(work))
 
 
@@ -119,10 +121,21 @@ def pass_stage(work: Work, stage: Stage, *, candidates: DataFrame, may_be_none: 
     are none, and nothing is expected of that.
     """
     expectations = work.site.suite.at(stage)
-    if may_be_none and expectations and not from_rows(candidates.limit(1)):
+    if may_be_none and expectations and not has_any(candidates):
         expectations = ()
-    results = validate(candidates, expectations) if expectations else []
+    results = [_told(work.site, it) for it in validate(candidates, expectations)] if expectations else []
     _conclude(work, stage, results=results, candidates=lambda: candidates)
+
+
+def _told(site: Site, result: Result) -> Result:
+    """The result as everybody may read it. Raises `RunAgain` where the rows could not be read: that says
+    nothing of them.
+    """
+    if not result.is_computed:
+        unreadable = unreadable_file(ValueError(result.observed), store=site.store)
+        if unreadable is not None:
+            raise RunAgain(unreadable)
+    return replace(result, observed=hide(result.observed, secrets_of(site.pipeline)))
 
 
 def _conclude(

@@ -67,6 +67,18 @@ def test_what_great_expectations_takes_has_no_problems() -> None:
         ),
         (MAXIMUM, {"max_value": 1}, "`column`: found nothing; field required"),
         (MAXIMUM, {"column": "a", "max_value": "lots"}, "`max_value`: found 'lots'; value is not a valid"),
+        (MAXIMUM, {"column": "a", "max_value": {"$PARAMETER": "now()"}}, "`max_value`: found a `$PARAMETER`"),
+        (MAXIMUM, {"column": "a", "max_value": "1e6"}, "found the text '1e6'; write a number without quotes"),
+        (
+            "expect_column_quantile_values_to_be_between",
+            {"column": "a", "quantile_ranges": {}},
+            "`expect_column_quantile_values_to_be_between`: `quantiles` is missing",
+        ),
+        (
+            "expect_column_kl_divergence_to_be_less_than",
+            {"column": "a", "partition_object": {"x": "y"}, "threshold": 0.1},
+            "`expect_column_kl_divergence_to_be_less_than`: Invalid partition_object provided",
+        ),
         (MAXIMUM, {"column": "a"}, "neither `min_value` nor `max_value`"),
         (MAXIMUM, {"column": "a", "max_value": 1, "batch_id": "x"}, "takes no argument `batch_id`"),
         (
