@@ -11,6 +11,7 @@ from pipelines.spec.check import name_problems
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import Panes, Pipeline, Retention, Schedule
 from pipelines.spec.operations import read_aggregates
+from pipelines.spec.paths import home_problem
 from pipelines.spec.shapes import read_panes, read_windows
 from pipelines.spec.sources import SourceTimes, limit_of, read_sources
 from pipelines.spec.yaml import read_yaml
@@ -37,7 +38,7 @@ def understood(path: Path, *, home: Path | None = None) -> tuple[Pipeline, tuple
     which something is wrong are left out.
     """
     # Where links lead to, as Python finds the file of a DAG; a pipe leads to no place.
-    path = Path(path).resolve() if Path(path).is_file() else Path(path).absolute()
+    path = Path(path).resolve() if _is_file(Path(path)) else Path(path).absolute()
     told = os.environ.get("SASH_HOME")
     start = home or (Path(told) if told else path.parent.parent)
     problems = Problems()
@@ -47,6 +48,14 @@ def understood(path: Path, *, home: Path | None = None) -> tuple[Pipeline, tuple
     for line, problem in name_problems(document):
         problems.add(line, problem)
     return pipeline, problems.told()
+
+
+def _is_file(path: Path) -> bool:
+    """What the disk has against it is told by whoever reads it."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -> Pipeline:
@@ -67,6 +76,9 @@ def _pipeline(document: Fields, path: Path, *, home: Path, problems: Problems) -
     time.close()
     panes = read_panes(document.within("panes"), Panes())
     sources = read_sources(document, times, problems=problems)
+    astray = home_problem(home, [source.path or "" for source in sources])
+    if astray is not None:
+        document.refuse(None, astray)
     key = document.texts("key")
     if key is None and document.take("key") is None:
         document.refuse(None, "`key` is missing; allowed is a list of columns, [] for one key")

@@ -6,6 +6,7 @@ the path; `{to:…}` is the batch's end. All else, globs too, stays as it is.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Collection, Iterator
 from datetime import MAXYEAR, UTC, datetime
@@ -22,6 +23,7 @@ PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
 LIKE_PLACEHOLDER = re.compile(r"\{[^{}]*%[^{}]*\}")
 UNCLOSED = re.compile(r"\{(?:from|to):[^{}/]*(?=[/{]|$)")
 NOT_IN_STORES = re.compile(r"[\[\]\\^|\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
+IN_GLOBS = re.compile(r"[\[\]{}*?\\]")
 DIRECTIVE = re.compile(r"%(-?.?)", re.DOTALL)
 DAY, HOUR, MINUTE, SECOND = (UNITS_US[unit] for unit in ("day", "hour", "minute", "second"))
 STEPS_US = {
@@ -141,8 +143,18 @@ def store_at(named: str, start: Path) -> str:
         if uri[1].lower() not in REMOTE_STORES:
             allowed = f"allowed is a folder, or a URI of {', '.join(REMOTE_STORES)}"
             raise CorrectTheCall(f"store {hide(named, ())!r}: found `{uri[1]}:`; {allowed}")
+        if not named[uri.end() :].strip("/"):
+            raise CorrectTheCall(f"store {named!r}: found nothing behind `{uri[1]}:`; wanted is a name")
         return named.rstrip("/")
-    folder = (start / Path(named).expanduser()).resolve()
+    try:
+        return _store_in((start / Path(named).expanduser()).resolve())
+    except (OSError, RuntimeError) as error:
+        # No such user, a folder that may not be entered, a name that is too long.
+        why = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
+        raise CorrectTheCall(f"store {named!r}: {why}; allowed is a folder, new or old") from error
+
+
+def _store_in(folder: Path) -> str:
     found = NOT_IN_STORES.search(str(folder))
     if found is not None:
         allowed = "allowed is a path without any of [ ] \\ ^ |, control characters and escapes like %20"
@@ -153,6 +165,18 @@ def store_at(named: str, start: Path) -> str:
     return str(folder)
 
 
+def home_problem(home: Path, paths: Collection[str]) -> str | None:
+    """What is wrong with the home of a spec as the start of relative paths: Spark reads them as globs."""
+    begins_there = any(path and not path.startswith("/") and not is_uri(path) for path in paths)
+    found = IN_GLOBS.search(str(home)) if begins_there else None
+    if found is None:
+        return None
+    return (
+        f"relative paths start at {home}, and Spark takes `{found[0]}` for a part of a glob: call the folder "
+        "otherwise, name another as SASH_HOME, or make the paths absolute"
+    )
+
+
 def path_problems(path: str) -> Iterator[str]:
     """What is wrong with the placeholders of a path, or else with the names that they make."""
     problems = [*_placeholder_problems(path)]
@@ -161,7 +185,7 @@ def path_problems(path: str) -> Iterator[str]:
 
 def _names(path: str) -> Iterator[str]:
     """A disk has no place for some names, and Python no glob for the whole of it."""
-    if path and not path.strip("/"):
+    if path.startswith("/") and not posixpath.normpath(path).strip("/"):
         yield f"`{path}` is the whole disk; allowed is a file, or a folder on it"
     named = PLACEHOLDER.sub(lambda place: _written(from_us(0), place[2]), path)
     if not is_uri(path) and any(len(name.encode()) > MOST_BYTES for name in named.split("/")):

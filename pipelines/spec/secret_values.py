@@ -13,12 +13,14 @@ NAMED = re.compile(
     re.I,
 )
 """Options whose value is a secret, by their name."""
+LONGEST = 300
+"""Of a secret with slashes in it. What may be of any length is looked for from each place to the end."""
 IN_ADDRESS = (
     # A secret may have `@` in it, and goes to the last one; what begins with a port is none.
     re.compile(r"://[^/\s:@;?]*:(?!\d+[;,?])([^\s/?]+)@"),
     # A secret of AWS often has a slash in it.
-    re.compile(r"s3[an]?://[^/\s:@]*:([^@\s]+)@", re.I),
-    re.compile(r":thin:[^/\s@]+/(\S+)@"),
+    re.compile(rf"s3[an]?://[^/\s:@]*:([^@\s]{{1,{LONGEST}}})@", re.I),
+    re.compile(rf":thin:[^/\s@]{{1,{LONGEST}}}/(\S{{1,{LONGEST}}})@"),
     re.compile(
         r"(?:password|passwd|\bpass|pwd|token|secret|accesskey|accountkey|api_?key|\bsig|x-amz-signature)="
         r"(\"[^\"]+\"|\{[^}]*\}|[^\s;&\"`]+)",

@@ -83,9 +83,11 @@ def problems_of(sql: str, *, may_be_columns: Collection[str] = ()) -> tuple[str,
         return (str(error),)
     if not tokens:
         return ("found no SQL; allowed is an expression over the row",)
-    places = [Place(tokens, index) for index in range(len(tokens))]
+    too_deep = [*_too_deep(tokens)]
+    # Of one that is not deep each place is looked at by few calls around it.
+    places = [] if too_deep else [Place(tokens, index) for index in range(len(tokens))]
     told = (problem for place in places for problem in _problems(place, may_be_columns))
-    return tuple(dict.fromkeys([*_unbalanced(tokens), *_too_deep(tokens), *told]))
+    return tuple(dict.fromkeys([*_unbalanced(tokens), *too_deep, *told]))
 
 
 def taken_for_functions(sql: str, columns: Collection[str]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ MOST_BYTES = 1_000_000
 MOST_DEPTH = 30
 MOST_BITS = 256
 """Of a number: more than any value of a spec needs, and far from the 4,300 digits that Python writes."""
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
 """What escapes can make and no file or table takes: an end of text, and halves of a character."""
 
@@ -163,6 +164,9 @@ def as_key(written: str) -> str:
 
 
 def _scalar(node: Node) -> Plain:
+    if node.tag in NUMBERS and (":" in node.value or len(node.value) > MOST_BITS):
+        # Digits to the base of sixty, which YAML has given up, or more of them than a number of ours has.
+        return str(node.value)
     try:
         value = yaml.SafeLoader("").construct_object(node)
     except (ValueError, OverflowError, yaml.constructor.ConstructorError):
@@ -199,5 +203,7 @@ def _told(error: Exception, text: str) -> str:
         line = text.count("\n", 0, error.position) + 1
         return f"line {line}: not YAML: found a control, U+{error.character:04X}; leave it out"
     mark = getattr(error, "problem_mark", None)
+    if mark is None and isinstance(error, ValueError | OverflowError):
+        return "not YAML: found a number or an escape that is too large to be read; shorten it"
     what = getattr(error, "problem", None) or str(error).strip().splitlines()[0]
     return f"line {mark.line + 1}: not YAML: {what}" if mark is not None else f"not YAML: {what}"

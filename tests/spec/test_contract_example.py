@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.spec import Aggregate, Panes, Schedule, Sliding, Source, Window, frame_us, load, parse_instant
 from pipelines.spec.model import EachBatch, EventId, Retention
-from tests.spec.conftest import Read
+from tests.spec.conftest import Read, Refused
 
 HOUR, DAY = 3_600_000_000, 86_400_000_000
 
@@ -147,6 +147,16 @@ def test_paths_start_at_the_argument_else_at_sash_home_else_beside_the_folder(
     monkeypatch.setenv("SASH_HOME", str(tmp_path / "named"))
     assert load(path).home == tmp_path / "named"
     assert load(path, home=tmp_path / "given").home == tmp_path / "given"
+
+
+def test_relative_paths_do_not_start_where_spark_reads_a_glob(
+    read: Read, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SASH_HOME", str(tmp_path / "v[2]"))
+    (problem,) = refused()
+    assert f"relative paths start at {tmp_path}/v[2], and Spark takes `[` for a part of a glob" in problem
+    for path in ("/data/rides", "s3a://data/rides"):
+        assert read(("path: data/rides", f"path: {path}")).home == tmp_path / "v[2]"
 
 
 def test_a_spec_is_read_in_a_fraction_of_the_half_second_that_a_dag_file_has(read: Read) -> None:

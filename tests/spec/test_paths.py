@@ -116,6 +116,8 @@ def test_a_glob_through_names_with_a_colon_is_refused(path: str, is_refused: boo
     [
         ("/", "`/` is the whole disk"),
         ("//", "is the whole disk"),
+        ("/.", "`/.` is the whole disk"),
+        ("/.//data/..", "is the whole disk"),
         (f"data/{'a' * 256}/b", "longer than the 255 bytes"),
         (f"data/{'ä' * 128}", "longer than the 255 bytes"),
         ("data/{from:%Y", "`{from:%Y` is not closed; write `{from:%Y}`"),
@@ -162,6 +164,21 @@ def test_a_store_that_spark_and_delta_rs_cannot_both_reach_is_refused(tmp_path: 
     with pytest.raises(CorrectTheCall, match=r"allowed is a folder, or a URI of abfs, .+, s3, s3a"):
         store_at(named, tmp_path)
     assert store_at("s3a://data/store/", tmp_path) == "s3a://data/store"
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("s3://", "found nothing behind `s3:`; wanted"),
+        ("s3:/", "found nothing behind `s3:`; wanted"),
+        ("~nobody_is_called_so/x", "Could not determine home directory; allowed is a folder"),
+        ("a" * 300, "File name too long; allowed is a folder"),
+    ],
+)
+def test_a_store_that_cannot_be_looked_for_is_told_with_why(tmp_path: Path, named: str, told: str) -> None:
+    with pytest.raises(CorrectTheCall) as refused:
+        store_at(named, tmp_path)
+    assert told in str(refused.value)
 
 
 def test_a_password_in_an_address_that_is_no_store_is_not_told(tmp_path: Path) -> None:

@@ -264,6 +264,7 @@ def test_a_time_with_its_date_and_a_text_that_is_none_are_allowed(sql: str) -> N
         ("- ", "a", ""),
         ("array<", "a", ">"),
         ("map<a, ", "a", ">"),
+        ("from_xml(", "a", ", 'a INT')"),
     ],
 )
 def test_what_is_nested_too_deeply_for_a_parser_is_refused_at_once(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import CorrectTheSpec
+from pipelines.spec import load
 from pipelines.spec.yaml import MOST_BYTES, MOST_DEPTH, Located, parse_yaml, read_yaml
 from tests.spec.conftest import SPEC, Read
 
@@ -88,11 +89,18 @@ def test_a_password_that_begins_like_more_than_data_is_not_told(mark: str) -> No
 
 
 @pytest.mark.parametrize(
-    "written", ["2013-02-30", "=", "2013-01-01 25:00:00", ":".join(["1"] * 400) + ".0", "0x" + "f" * 5000]
+    "written",
+    ["2013-02-30", "=", "2013-01-01 25:00:00", ":".join(["1"] * 400) + ".0", "1:30:00", "0x" + "f" * 5000],
 )
 def test_what_only_looks_like_a_value_of_yaml_s_is_a_text(written: str) -> None:
     located = parse_yaml(f"a: {written}\n", "here")
     assert located.plain() == {"a": written}
+
+
+@pytest.mark.parametrize("text", ['a: "\\UFFFFFFFF"\n', f"%YAML {'9' * 5000}.1\n---\na: 1\n"])
+def test_what_is_too_large_for_a_number_is_told_in_words(text: str) -> None:
+    (problem,) = problems_in(text)
+    assert problem.startswith("not YAML: found a number or an escape that is too large to be read")
 
 
 @pytest.mark.parametrize(
@@ -168,8 +176,8 @@ def test_a_device_that_has_no_end_is_not_read_to_it() -> None:
         read_yaml(Path("/dev/zero"))
 
 
-@pytest.mark.parametrize("name", ["gone.yml", "."])
+@pytest.mark.parametrize("name", ["gone.yml", ".", "a" * 300])
 def test_a_file_that_is_not_there_is_told_with_its_path(name: str, tmp_path: Path) -> None:
     with pytest.raises(CorrectTheSpec, match="cannot be read") as caught:
-        read_yaml(tmp_path / name)
+        load(tmp_path / name)
     assert str(tmp_path) in str(caught.value)
