@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from pipelines.accumulate import (
@@ -34,7 +34,7 @@ from pipelines.ingest import (
     tally,
 )
 from pipelines.ingest.watermark import Seen
-from pipelines.spec import Pipeline, Source
+from pipelines.spec import Source
 from pipelines.stages.before import is_tried_before, stood_before
 from pipelines.stages.gates import asked_of_all, event_rules
 from pipelines.stages.keeping import (
@@ -46,8 +46,10 @@ from pipelines.stages.keeping import (
     shut_out_older,
     write_ids,
     write_late,
+    write_none,
     write_quarantine,
 )
+from pipelines.stages.partials import PARTIALS, is_asked_for
 from pipelines.stages.retained import By, lost_until_us, warn_of_lost
 from pipelines.stages.site import Work
 from pipelines.stages.sourcing import source_events
@@ -128,11 +130,6 @@ class _Partials:
     def end(self) -> By:
         return "frame_end" if self.what == "frames" else "window_end"
 
-    def is_told_by(self, pipeline: Pipeline) -> Column:
-        """Whether a row of the table is of a grid that the pipeline has."""
-        grids = [it.name for it in grids_of(pipeline) if it.of_sessions == (self.what == "sessions")]
-        return F.col(self.bounds[0]).isin(grids)
-
 
 def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[str, tuple[int, int]]:
     """Write partial frames and sessions; returns of each how many rows were written, and of how many
@@ -152,6 +149,10 @@ def _write_partials(work: Work, source: Source, *, states: DataFrame) -> dict[st
             _tell_lost(work, source, one=one)
     else:
         put_in_place = _put_what_differs(work, source, every=every)
+        if work.run.opening.before is None and not work.run.opening.covered:
+            # An attempt under another spec may have had windows of the other kind too.
+            for table in PARTIALS.keys() - {one.table for one in every}:
+                write_none(work, source, table=table)
     counted = {one.what: one.counting.get for one in every}
     written = {one.what: int(counted[one.what]["rows"]) for one in put_in_place}
     return {what: (written.get(what, 0), int(found["events"] or 0)) for what, found in counted.items()}
@@ -193,7 +194,7 @@ def _put_what_differs(work: Work, source: Source, *, every: Sequence[_Partials])
     note(work.tables, work.run, done=done)
     written = []
     for one, rows, differs in zip(every, replacing, differing, strict=True):
-        if differs or not _stands_as_mine(work, source, table=one.table):
+        if differs or not _stands_as_mine(work, source, one=one):
             put(work, source, table=one.table, rows=rows.drop(DIFFERS))
             written.append(one)
         else:
@@ -222,13 +223,18 @@ def _count(rows: DataFrame) -> int:
 
 def _of_lane(work: Work, source: Source, *, one: _Partials, stored: DataFrame) -> DataFrame:
     """Of what a table holds, or once held, the rows in whose place those of the source come."""
-    return stored.where(lane(work, source)).where(one.is_told_by(work.pipeline))
+    return stored.where(lane(work, source)).where(is_asked_for(work.pipeline, one.table))
 
 
-def _stands_as_mine(work: Work, source: Source, *, table: str) -> bool:
-    """Whether what stands there was written by this source, for this batch."""
-    others = f"{lane(work, source)} AND source <> {text(source.name)}"
-    return not work.run.opening.covered and not are_any(work.tables, table, where=others)
+def _stands_as_mine(work: Work, source: Source, *, one: _Partials) -> bool:
+    """Whether what stands there was written by this source, for this batch; where that never ran, also for
+    windows that there are.
+    """
+    others = f"source <> {text(source.name)}"
+    if work.run.opening.before is None:
+        others += f" OR NOT {is_asked_for(work.pipeline, one.table)}"
+    stand = are_any(work.tables, one.table, where=f"{lane(work, source)} AND ({others})")
+    return not (work.run.opening.covered or stand)
 
 
 def _seen(source: Source, states: DataFrame, *, tallied: Mapping[str, int | None]) -> list[Seen]:

@@ -24,6 +24,7 @@ from pipelines.stages.coarser import are_new, say_none, say_whole
 from pipelines.stages.combining_sessions import combine_touched_sessions, leave_sessions
 from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.lines import many
+from pipelines.stages.partials import PARTIALS, is_asked_for
 from pipelines.stages.retained import of_what_is_kept
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
@@ -32,14 +33,12 @@ from pipelines.store.asked import are_any, stretches_in
 from pipelines.store.progress import finished_stages, stages_before
 from pipelines.store.sql import ALL, NONE, Instant, is_batch, not_before, text
 from pipelines.store.writes import Place, merge
-from pipelines.windows import grids_of, session_windows
+from pipelines.windows import session_windows
 
 DAY_US = 86_400_000_000
 MOST_RANGES = 100
 NOTHING = {"event_count": 0, TOUCHED: False}
 """What an empty frame has that is not null."""
-PARTIALS = {False: "partial_frames", True: "partial_sessions"}
-"""By whether they are of sessions."""
 FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
 Counts = dict[str, int]
 
@@ -51,13 +50,16 @@ def combine_batch(work: Work) -> Counts:
     _refuse_fewer(work, counted)
     whose = is_batch(work.batch)
     _refuse_sources_that_are_gone(work, whose)
-    of_batch = work.tables.read("partial_frames").where(whose)
+    # What was made for windows that are gone is not looked at any more.
+    of_frames, of_sessions = (f"{whose} AND {is_asked_for(work.pipeline, it)}" for it in PARTIALS)
+    of_batch = work.tables.read("partial_frames").where(of_frames)
     pass_stage(work, "partial_frames", candidates=of_batch.where("event_count > 0"))
-    counts = {"frames": combine_touched_frames(work, whose=of_what_is_kept(work, whose))}
+    counts = {"frames": combine_touched_frames(work, whose=of_what_is_kept(work, of_frames))}
+    # Also where there are none any more.
+    put_back(work, "sessions")
     if session_windows(work.pipeline):
-        put_back(work, "sessions")
         counts["sessions"] = (
-            leave_sessions(work) if work.has_run_alike else combine_touched_sessions(work, whose=whose)
+            leave_sessions(work) if work.has_run_alike else combine_touched_sessions(work, whose=of_sessions)
         )
     else:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
@@ -97,10 +99,8 @@ def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:
         return
     sources = [source.name for source in work.pipeline.sources]
     gone = f"{whose} AND event_count > 0 AND source NOT IN ({', '.join(text(name) for name in sources)})"
-    # What was made for windows that are gone too is not looked at any more, nor taken away.
-    of_sessions = {grid.of_sessions for grid in grids_of(work.pipeline)}
-    for table in [name for is_of, name in PARTIALS.items() if is_of in of_sessions]:
-        if are_any(work.tables, table, where=gone):
+    for table in PARTIALS:
+        if are_any(work.tables, table, where=f"{gone} AND {is_asked_for(work.pipeline, table)}"):
             raise CorrectTheCall(
                 f"batch {work.batch}: the table {table} has rows of a source that the spec no longer has, "
                 f"which would count beside the others; run the stage accumulate for {sources[0]} again, "

@@ -38,10 +38,16 @@ def write_ids(work: Work, source: Source, *, events: DataFrame) -> None:
     """
     if source.event_id is not None:
         put(work, source, table="event_ids", rows=counted_ids(events, source))
-    elif small.is_there(work.tables, "event_ids") and not _stays_empty(work, source, table="event_ids"):
+    elif small.is_there(work.tables, "event_ids"):
+        write_none(work, source, table="event_ids")
+
+
+def write_none(work: Work, source: Source, *, table: str) -> None:
+    """Take away what an attempt under another spec has left in a table that this one does not need."""
+    if not _stays_empty(work, source, table=table):
         # Not by delta-rs: on a clone, as a plan has it, this takes rows out of files that lie elsewhere.
-        none = work.tables.read("event_ids").limit(0).drop("source", "batch_start", "batch_end", "day")
-        put(work, source, table="event_ids", rows=none)
+        none = work.tables.read(table).limit(0).drop("source", "batch_start", "batch_end", "day")
+        put(work, source, table=table, rows=none)
 
 
 def write_late(work: Work, source: Source, *, events: DataFrame, losing: int) -> int:

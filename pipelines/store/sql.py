@@ -55,8 +55,13 @@ def on_days_of(batch: Interval) -> str:
 
 def is_of_windows(names: Iterable[str]) -> str:
     """The predicate that a row is of a window definition of one of these names."""
-    told = ", ".join(map(text, names))
-    return f"window IN ({told})" if told else NONE
+    return is_one_of("window", names)
+
+
+def is_one_of(column: str, values: Iterable[str]) -> str:
+    """The predicate that a column has one of these values."""
+    told = ", ".join(map(text, values))
+    return f"{column} IN ({told})" if told else NONE
 
 
 def text(value: str) -> str:
