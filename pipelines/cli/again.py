@@ -5,30 +5,41 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from pipelines.cli.arguments import Arguments
+from pipelines.cli.arguments import REPLAYED, Arguments
 from pipelines.cli.place import store_of
 from pipelines.cli.written import bounds, instant
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, hide
 from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.reader import wishes_of
+from pipelines.store.reader import replay_of, wishes_of
 
 FLAGS = ("final", "replace", "ignore_lateness")
 
 
 def again(arguments: Arguments, pipeline: Pipeline, *, pending: LedgerRow) -> str:
-    """`sash run` for an unfinished batch, as its newest attempt was asked for it."""
+    """The command for an unfinished batch, as its newest attempt was asked for it."""
     store = store_of(arguments, pipeline)
     wishes = wishes_of(store, pipeline.name, batch=pending.batch, revision=pending.revision)
     return run_again(arguments, pending.batch, wishes=wishes)
 
 
 def run_again(arguments: Arguments, batch: Interval, *, wishes: Mapping[str, int]) -> str:
-    """`sash run` for a batch; `wishes` as `wishes_of` tells them."""
+    """`sash run` for a batch, or the replay that it is of; `wishes` as `wishes_of` tells them."""
+    replayed = next((what for what in REPLAYED if replay_of(what) in wishes), None)
+    if replayed is not None:
+        return replay_again(arguments, replayed, inside=batch)
     flags = "".join(f" --{name.replace('_', '-')}" for name in FLAGS if name in wishes)
     if "watermark_us" in wishes:
         flags += f" --watermark {instant(wishes['watermark_us'])}"
     return f"`sash run {spec_of(arguments)} {bounds(batch)}{flags}{place_of(arguments)}`"
+
+
+def replay_again(arguments: Arguments, what: str, *, inside: Interval | None) -> str:
+    """`sash replay`, which goes on with the batch that it was at, and looks first whether its rows are there
+    still.
+    """
+    where = "" if inside is None else f" {bounds(inside)}"
+    return f"`sash replay {spec_of(arguments)} {what}{where}{place_of(arguments)}`"
 
 
 def place_of(arguments: Arguments) -> str:

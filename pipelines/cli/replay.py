@@ -13,7 +13,7 @@ from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.run import carry_out
 from pipelines.cli.session import session_of
 from pipelines.cli.turns import await_quiet
-from pipelines.errors import CorrectTheCall, WaitForTheBatch
+from pipelines.errors import ChooseAnotherBatch, CorrectTheCall, WaitForTheBatch
 from pipelines.ingest import has_files
 from pipelines.ingest.events import HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE, IS_UNREADABLE
 from pipelines.intervals import Interval, show_instant
@@ -21,6 +21,7 @@ from pipelines.spec import Pipeline
 from pipelines.stages import Request, Site
 from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.lines import many
+from pipelines.stages.partials import PARTIALS, is_asked_for
 from pipelines.stages.site import folder_of
 from pipelines.stages.wrong_values import in_words
 from pipelines.store import attempts
@@ -38,8 +39,10 @@ from pipelines.store.retention import sure_from_us
 from pipelines.store.sql import is_batch
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
-COUNTED = ("partial_frames", "partial_sessions")
-"""Where a source's events are counted, by batch."""
+REST = {
+    False: "replay other batches, with --from and --to",
+    True: "give the batch up, which is unfinished, with `sash abandon`",
+}
 TIMELESS = (IS_UNREADABLE, HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE)
 WITHOUT_TIME = " OR ".join(f"array_has(rules, '{rule}')" for rule in TIMELESS)
 """Rows that may stand in another batch than the one in which they arrived."""
@@ -73,10 +76,10 @@ def replayed(
     beyond = [batch for batch in found if kept_us is not None and batch.end_us <= kept_us]
 
     def may_run(batch: Interval) -> bool:
-        is_kept = kept_us is None or batch.end_us > kept_us
-        return is_kept and (inside is None or inside.covers(batch))
+        return (kept_us is None or batch.end_us > kept_us) and (inside is None or inside.covers(batch))
 
-    left = [batch for batch in _left(pipeline, store, what=what) if may_run(batch)]
+    left = [it for it in _left(pipeline, store, what=what) if inside is None or inside.covers(it)]
+    _refuse_overtaken(left, may_run=may_run)
     wanted = {batch: rows for batch, rows in found.items() if may_run(batch)}
     _leave_to_others(wanted, left, pending=unfinished(read_ledger(store, pipeline.name)), table=table)
     if beyond and kept_us is not None:
@@ -85,7 +88,7 @@ def replayed(
         where = "" if inside is None else f" of batches in {inside}"
         say(f"nothing to replay: {table} holds no {'other ' if beyond else ''}rows{where}")
         return []
-    _refuse_gone(pipeline, store, batches=sorted({*wanted, *left}), table=table)
+    _refuse_gone(pipeline, store, batches=sorted({*wanted, *left}), table=table, left=left)
     if left:
         say(f"batch {left[0]} is unfinished, and comes first")
     if wanted:
@@ -119,15 +122,32 @@ def _leave_to_others(
         )
 
 
-def _refuse_gone(pipeline: Pipeline, store: str, *, batches: Sequence[Interval], table: str) -> None:
+def _refuse_overtaken(left: Sequence[Interval], *, may_run: Callable[[Interval], bool]) -> None:
+    """Raise `ChooseAnotherBatch` where one that is unfinished is older than what `retention` keeps."""
+    if not all(map(may_run, left)):
+        raise ChooseAnotherBatch(
+            f"batch {left[0]}, which a replay left unfinished, is older than what `retention` keeps, and "
+            "others wait for it: give it up with `sash abandon`, then say this again"
+        )
+
+
+def _refuse_gone(
+    pipeline: Pipeline,
+    store: str,
+    *,
+    batches: Sequence[Interval],
+    table: str,
+    left: Sequence[Interval] = (),
+) -> None:
     """Raise `CorrectTheCall` where a source has such rows in a batch, or counted some, and no file of it any
     more: to run it again would take all those away.
     """
     tables = folder_of(store, pipeline)
     for batch in batches:
         there = {it.name: has_files(it, batch=batch, home=pipeline.home) for it in pipeline.sources}
-        for name in (table, *COUNTED):
-            counted = "" if name == table else " AND event_count > 0"
+        # What was made for windows that are gone is not taken back.
+        counting = {it: f" AND event_count > 0 AND {is_asked_for(pipeline, it)}" for it in PARTIALS}
+        for name, counted in {table: "", **counting}.items():
             found = counts_in(tables, name, column="source", where=f"{is_batch(batch)}{counted}")
             gone = [source for source in sorted(found) if not there.get(source, False)]
             if gone and not _goes_by_another_name(gone, there=there, found=found):
@@ -135,7 +155,7 @@ def _refuse_gone(pipeline: Pipeline, store: str, *, batches: Sequence[Interval],
                 raise CorrectTheCall(
                     f"batch {batch} cannot be replayed: source `{gone[0]}` has {many(found[gone[0]], 'row')} "
                     f"of it in {name}, and {why}, so that all it counted would be taken back. Put back what "
-                    "is gone, or replay other batches, with --from and --to"
+                    f"is gone, or {REST[batch in left]}"
                 )
 
 

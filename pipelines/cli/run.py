@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from pipelines.cli.again import FLAGS, run_again
+from pipelines.cli.again import FLAGS, replay_again, run_again
 from pipelines.cli.arguments import REPLAYED, Arguments
 from pipelines.cli.batches import (
     batches_of,
@@ -19,6 +19,7 @@ from pipelines.cli.batches import (
     confirm_rebuild,
     described,
     instant_of,
+    interval_of,
     refuse_rebuild_without_bounds,
 )
 from pipelines.cli.place import pipeline_of, store_of
@@ -145,13 +146,23 @@ def interrupted(arguments: Arguments, request: Request, *, rows: Sequence[Ledger
         is_done = any(row.batch == request.batch and row.status == "published" for row in standing(rows))
         told = "stands as it was published" if is_done else "has not been opened"
         return Interrupted(f"interrupted; batch {request.batch} {told}, and no other batch waits for it")
+    if request.replays is not None:
+        # As it was said, where it was; others go on with its batch alone.
+        inside = interval_of(arguments) if arguments.command == "replay" else request.batch
+        command = replay_again(arguments, request.replays, inside=inside)
+    else:
+        command = run_again(arguments, request.batch, wishes=_wishes(request))
+    return Interrupted(
+        f"interrupted; batch {request.batch} is unfinished, and other batches wait for it. Nothing needs "
+        f"repair: say it again with {command}"
+    )
+
+
+def _wishes(request: Request) -> dict[str, int]:
     wishes = {name: 1 for name in FLAGS if getattr(request, name)}
     if request.watermark_us is not None:
         wishes["watermark_us"] = request.watermark_us
-    return Interrupted(
-        f"interrupted; batch {request.batch} is unfinished, and other batches wait for it. Nothing needs "
-        f"repair: run it again with {run_again(arguments, request.batch, wishes=wishes)}"
-    )
+    return wishes
 
 
 def _reports(site: Site, request: Request, *, wait: bool) -> Iterator[Report]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.cli.again import run_again
 from pipelines.cli.arguments import read_arguments
 from pipelines.cli.run import interrupted, requests_of
 from pipelines.intervals import Interval
@@ -104,6 +105,28 @@ def test_a_batch_that_is_interrupted_is_named_with_what_takes_it_up_again():
     again = "sash run rides.yml --from 2024-01-01T00:00:00Z --to 2024-01-02T00:00:00Z --store here"
     assert f"`{again}`" in paragraph
     assert read_arguments(again.split()[1:]).store == "here"
+
+
+@pytest.mark.parametrize("typed", [(), ("--from", "2024-01-01", "--to", "2024-01-09")])
+def test_a_replay_that_is_interrupted_is_said_again_as_it_was_said(typed: tuple[str, ...]):
+    arguments = read_arguments(["replay", "rides.yml", "late", *typed])
+    request = Request(batch=days(1, 2), ignore_lateness=True, replays="late")
+    said = str(interrupted(arguments, request, rows=[running(days(1, 2))])).rpartition("with ")[2]
+    where = " --from 2024-01-01T00:00:00Z --to 2024-01-09T00:00:00Z" if typed else ""
+    assert said == f"`sash replay rides.yml late{where}`"
+
+
+@pytest.mark.parametrize("words", [["run", "rides.yml"], ["follow", "rides.yml", "--every", "1 h"]])
+def test_what_a_replay_left_is_said_again_for_its_batch_alone_by_who_went_on_with_it(words: list[str]):
+    request = Request(batch=days(1, 2), ignore_lateness=True, replays="late")
+    said = str(interrupted(read_arguments(words), request, rows=[running(days(1, 2))]))
+    assert said.endswith("late --from 2024-01-01T00:00:00Z --to 2024-01-02T00:00:00Z`")
+
+
+def test_what_a_replay_left_is_gone_on_with_by_it():
+    arguments = read_arguments(["status", "rides.yml"])
+    said = run_again(arguments, days(1, 2), wishes={"ignore_lateness": 1, "replays_late": 1})
+    assert said == ("`sash replay rides.yml late --from 2024-01-01T00:00:00Z --to 2024-01-02T00:00:00Z`")
 
 
 def test_what_was_asked_for_is_said_again_with_the_batch_it_is_for():

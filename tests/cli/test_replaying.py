@@ -122,8 +122,26 @@ def test_what_cannot_be_read_again_is_not_replayed_and_a_spec_that_is_wrong_is_t
         assert said.code == 2 and "source `main` has 2 rows of it in late_events, and no file" in said.err
     assert len(read_ledger(place.store, "rides")) == 2
     part.write_bytes(there)
+    accumulate(place, spark, Request(batch=days(2, 3), ignore_lateness=True, replays="late"))
+    part.unlink()
+    said = place.sash("replay", "late")
+    assert said.code == 2 and "or give the batch up, which is unfinished, with `sash abandon`" in said.err
+    assert "`sash replay " in place.sash("status").out
+    part.write_bytes(there)
     assert place.sash("replay", "late").code == 0
     assert [it.late for it in standing(read_ledger(place.store, "rides"))] == [0, 0]
+
+
+@pytest.mark.slow
+def test_a_replay_that_retention_has_overtaken_is_to_be_given_up(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    accumulate(place, spark, Request(batch=days(1, 2), ignore_lateness=True, replays="late"))
+    place.write_spec(("schedule:", "retention: {frames: 1 s}\nschedule:"))
+    said = place.sash("replay", "late")
+    assert said.code == 4 and "give it up with `sash abandon`, then say this again" in said.err
+    assert place.sash("abandon", *FIRST).code == 0
+    assert place.sash("replay", "late").code == 0
 
 
 @pytest.mark.slow
