@@ -71,7 +71,7 @@ def pass_events(work: Work, counts: Mapping[str, int]) -> None:
     were accumulated and judged in a run that others have followed, that verdict stands.
     """
     rules = event_rules(work.site)
-    _refuse_other_rules(work, counts)
+    refuse_other_rules(work, counts)
     if rules and "counted_0" not in counts:
         return
     results = [
@@ -91,7 +91,7 @@ def mark_of_rules(site: Site) -> str:
     return f"{RULES}{zlib.crc32(told.encode()):08x}"
 
 
-def _refuse_other_rules(work: Work, counts: Mapping[str, int]) -> None:
+def refuse_other_rules(work: Work, counts: Mapping[str, int]) -> None:
     """Raise `CorrectTheCall` where the rows were counted by other rules than there are now."""
     counted_by = {name for name in counts if name.startswith(RULES)}
     if counted_by and counted_by != {mark_of_rules(work.site)}:

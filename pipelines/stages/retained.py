@@ -37,9 +37,9 @@ def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[Ledg
     """
     kept_us = sure_before_us(site.tables, site.pipeline, opening=opening)
     if opening.restated and kept_us is not None:
-        _refuse_older(opening.batch, kept_us)
+        _refuse_older(opening, kept_us)
         if any(it.event_id is not None and it.event_id.within_us is not None for it in site.pipeline.sources):
-            _refuse_forgotten(opening.batch, remembered_from_us(rows, kept_us=kept_us))
+            _refuse_forgotten(opening, remembered_from_us(rows, kept_us=kept_us))
     problems = tuple(_not_remembered(site, opening.batch))
     if problems and opening.restated:
         raise ChooseAnotherBatch(f"batch {opening.batch}: {'; '.join(problems)}")
@@ -118,21 +118,27 @@ def _last_end_us(shape: Shape, kept_us: int) -> int:
     return floor_to(after_us, shape.step_us, offset_us=shape.offset_us + shape.size_us)
 
 
-def _refuse_older(batch: Interval, kept_us: int) -> None:
-    if batch.end_us <= kept_us:
+def _refuse_older(opening: Opening, kept_us: int) -> None:
+    if opening.batch.end_us <= kept_us:
         raise ChooseAnotherBatch(
-            f"batch {batch} is older than what `retention` keeps, which begins at {show_instant(kept_us)}: "
-            "its frames may be gone. Run a newer one, or compute all anew with --rebuild"
+            f"batch {opening.batch} is older than what `retention` keeps, which begins at "
+            f"{show_instant(kept_us)}: its frames may be gone. {_giving_up(opening)}Run a newer one, or "
+            "compute all anew with --rebuild"
         )
 
 
-def _refuse_forgotten(batch: Interval, from_us: int) -> None:
-    if batch.start_us < from_us:
+def _refuse_forgotten(opening: Opening, from_us: int) -> None:
+    if opening.batch.start_us < from_us:
         raise ChooseAnotherBatch(
-            f"batch {batch} begins before {show_instant(from_us)}: of the ids that it looks back to "
-            "`retention` may have let some go, so that rows would count twice. Run one that begins then or "
-            "later, or compute all anew with --rebuild"
+            f"batch {opening.batch} begins before {show_instant(from_us)}: of the ids that it looks back to "
+            f"`retention` may have let some go, so that rows would count twice. {_giving_up(opening)}Run one "
+            "that begins then or later, or compute all anew with --rebuild"
         )
+
+
+def _giving_up(opening: Opening) -> str:
+    """What comes first where the batch is unfinished, for all others wait for it."""
+    return "" if opening.status is None else "Others wait for it: give it up with `sash abandon`. "
 
 
 def _not_remembered(site: Site, batch: Interval) -> Iterator[str]:

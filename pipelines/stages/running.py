@@ -15,10 +15,10 @@ from itertools import pairwise
 from pipelines.errors import CorrectTheCall, LookAtTheData, WaitForTheBatch
 from pipelines.spec import Pipeline, Source, refuse_too_many_paths, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
-from pipelines.stages.combining import combine_batch
+from pipelines.stages.combining import accumulated, combine_batch
 from pipelines.stages.evaluation import evaluated
 from pipelines.stages.finalising import finalise_batch
-from pipelines.stages.gates import mark_of_rules
+from pipelines.stages.gates import mark_of_rules, refuse_other_rules
 from pipelines.stages.lines import line_of
 from pipelines.stages.preparing import (
     is_to_prepare,
@@ -67,6 +67,8 @@ def run_stage(site: Site, request: Request, *, stage: str, source: str | None = 
         _source(site.pipeline, source)
     work = Work(site, request, _open(site, request, stage=stage, source=source))
     _refuse_too_early(work, stage)
+    if stage == "combine" and work.run.opening.status is None:
+        _refuse_unlike(work)
     return _run_one(work, stage, source=source)
 
 
@@ -148,6 +150,18 @@ def _refuse_too_early(work: Work, stage: str) -> None:
                 f"batch {work.batch}: the stage {needed}{whose} has not run, or not since the spec was "
                 f"changed or a stage before it was run again; run it before {stage}"
             )
+
+
+def _refuse_unlike(work: Work) -> None:
+    """Raise `CorrectTheCall` where a batch that has ended was accumulated of other sources or by other rules
+    than there are now. It stands as it was, so that no other batch waits for it.
+    """
+    try:
+        refuse_other_rules(work, accumulated(work))
+    except CorrectTheCall:
+        if is_newest(work.tables, work.run):
+            withdraw(work.tables, work.run)
+        raise
 
 
 def _done_in_turn(finished: Sequence[Attempt], begun: Sequence[Attempt]) -> set[str | None]:

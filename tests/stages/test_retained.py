@@ -12,6 +12,7 @@ from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, load
 from pipelines.stages import Request, running
+from pipelines.stages.abandoning import abandon_batch
 from pipelines.store import small
 from pipelines.store.ledger import close_run
 from pipelines.store.retention import first_whole_us, say_forgotten, say_gone
@@ -129,3 +130,19 @@ def test_one_of_another_length_is_to_have_another_name(kept: Rides):
     kept.pipeline = load(kept.pipeline.path)
     with pytest.raises(CorrectTheSpec, match=r"`hourly` is new under a name .* Call it otherwise, or all"):
         opened(kept, stage=None)
+
+
+def test_an_unfinished_batch_that_retention_has_overtaken_is_to_be_given_up_first(kept: Rides) -> None:
+    older = Interval(4 * DAY, 5 * DAY)
+    asked = Request(batch=older)
+
+    def refused() -> str:
+        with pytest.raises(ChooseAnotherBatch, match="older than what `retention` keeps") as said:
+            running.open_batch(Place(kept), asked)  # type: ignore[arg-type]  # enough here
+        return str(said.value)
+
+    kept.begin(older)
+    say_gone(kept.store, Gone(until_us=5 * DAY))
+    assert "Others wait for it: give it up with `sash abandon`. Run a newer one" in refused()
+    abandon_batch(kept.store, kept.pipeline, batch=older)
+    assert "sash abandon" not in refused()

@@ -18,7 +18,11 @@ from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Report, Request, Site, run_batch, run_stage, running
 from pipelines.stages.abandoning import abandon_batch
+from pipelines.store.reader import read_ledger
 from tests.walk.stand import Stored
+from tests.walk.test_put_back import FIRST as OF_CLICKS
+from tests.walk.test_put_back import SECOND_BATCH as AFTER_IT
+from tests.walk.test_put_back import SOURCES, WITHOUT_APP, Sources
 
 SPEC = """
 name: again
@@ -157,3 +161,24 @@ def killed_here() -> None:
 
 def site_root(folder: Path) -> Path:
     return folder / "store" / "again"
+
+
+@pytest.mark.parametrize("rules", [False, True], ids=["another source", "other rules"])
+def test_a_stage_that_would_combine_other_rows_leaves_a_published_batch_as_it_was(
+    spark: SparkSession, tmp_path: Path, rules: bool
+) -> None:
+    sources = Sources(spark, tmp_path)
+    rule = "events:\n  - expect_column_values_to_be_between: {column: number, max_value: %s}\n"
+    spec = SOURCES + "expectations: few.yml\n"
+    (tmp_path / "few.yml").write_text(rule % 90)
+    site = sources.site(spec if rules else WITHOUT_APP)
+    first, second = Request(batch=OF_CLICKS), Request(batch=AFTER_IT)
+    list(run_batch(site, first))
+    stood = read_ledger(site.store, "clicks")
+    (tmp_path / "few.yml").write_text(rule % 80)
+    changed = sources.site(spec if rules else SOURCES)
+    wanted = "what is expected of events was changed" if rules else "source app has not been accumulated"
+    with pytest.raises(CorrectTheCall, match=wanted):
+        run_stage(changed, first, stage="combine")
+    assert read_ledger(site.store, "clicks") == stood
+    list(run_batch(site, second))
