@@ -6,10 +6,11 @@ Importing Great Expectations takes seconds, so it happens in here when asked, ne
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from difflib import get_close_matches
 from typing import Protocol, cast
 
-from pipelines.checks.expectation import Expectation, Suite, thaw
+from pipelines.checks.expectation import REMARKS, Entries, Expectation, Suite, Value, thaw
 from pipelines.checks.importing import imported
 
 SET_BY_SASH = ("batch_id", "catch_exceptions", "id", "rendered_content", "result_format", "windows")
@@ -99,27 +100,33 @@ def _problems(expectation: Expectation) -> Iterator[str]:
 
 
 def _astray(expectation: Expectation) -> Iterator[str]:
-    """What Great Expectations takes for something else than it was meant as."""
+    """Arguments that stand for values which nobody says here."""
     for name, value in expectation.arguments:
-        if PARAMETER in str(value):
+        if name not in REMARKS and _has_parameter(value):
             yield (
                 f"`{expectation.name}`: `{name}`: found a `{PARAMETER}`, and nobody says the values of any "
                 "here; write the value"
             )
-        elif name in BOUNDS and isinstance(value, str) and _is_number(value):
-            # It would be seconds since 1970.
-            yield (
-                f"`{expectation.name}`: `{name}`: found the text {value!r}; write a number without quotes, "
-                "and with a point and a sign where it has an exponent: 1.0e+6"
-            )
 
 
-def _is_number(text: str) -> bool:
+def _has_parameter(value: Value) -> bool:
+    if isinstance(value, Entries):
+        return any(key == PARAMETER or _has_parameter(item) for key, item in value.pairs)
+    return isinstance(value, tuple) and any(map(_has_parameter, value))
+
+
+def _misread(name: str, written: object, *, read: object) -> str | None:
+    """What is wrong with a bound that is taken for seconds since 1970, as some do with a number in a text."""
+    if not (isinstance(written, str) and isinstance(read, date)):
+        return None
     try:
-        float(text)
+        float(written)
     except ValueError:
-        return False
-    return True
+        return None
+    return (
+        f"`{name}`: found the text {written!r}; write a number without quotes, and with a point and a sign "
+        "where it has an exponent: 1.0e+6"
+    )
 
 
 def _refusals(expectation: Expectation) -> Iterator[str]:
@@ -133,6 +140,8 @@ def _refusals(expectation: Expectation) -> Iterator[str]:
         # Some look into their arguments only when they are asked what they need to know of the rows. Only the
         # engine's class is looked at; making a real one would start a session.
         engine = object.__new__(SparkDFExecutionEngine)
+        misread = [_misread(it, arguments.get(it), read=getattr(asked, it, None)) for it in BOUNDS]
+        yield from (f"`{expectation.name}`: {problem}" for problem in misread if problem is not None)
         asked.get_validation_dependencies(execution_engine=engine, runtime_configuration={})
     except ValidationError as refusal:
         # Of the alternatives that a type has, the first says best what is wanted.
@@ -142,7 +151,8 @@ def _refusals(expectation: Expectation) -> Iterator[str]:
             where = "" if name == "__root__" else f"`{name}`: {found}; "
             yield f"`{expectation.name}`: {where}{message}"
     except KeyError as missing:
-        yield f"`{expectation.name}`: `{missing.args[0]}` is missing"
+        what = f"`{missing.args[0]}`" if isinstance(missing.args[0], str) else "an argument"
+        yield f"`{expectation.name}`: {what} is missing; its page at Great Expectations tells what it takes"
     except (GreatExpectationsError, TypeError, ValueError) as refusal:
         yield f"`{expectation.name}`: {refusal}"
 

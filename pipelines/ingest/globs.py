@@ -7,7 +7,7 @@ lies there it would be said that it is no rows.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,10 +22,12 @@ COPYING = "._COPYING_"
 
 def find(pattern: str) -> list[Path]:
     """All that there is at a local path or glob. Raises `OSError` where that cannot be told."""
-    found = [Path("/")]
+    found, is_of_glob = [Path("/")], False
     for name in Path(pattern).parts[1:]:
         is_glob = any(mark in name for mark in "*?[")
-        found = [it for folder in found for it in (_matching if is_glob else _named)(folder, name)]
+        below = _matching if is_glob else _named
+        found = [it for folder in found for it in _looked(below, folder, name=name, may_be_closed=is_of_glob)]
+        is_of_glob = is_glob
     return found
 
 
@@ -37,13 +39,26 @@ def telling() -> Iterator[None]:
     except OSError as error:
         raise RunAgain(
             f"{error.filename} cannot be looked into: {error.strerror}; let the user that runs Sash read it, "
-            "or mount what it leads to, and run again: what is there would pass for no rows"
+            "mount what it leads to, or leave it out of `path`, and run again: what is there would pass for "
+            "no rows"
         ) from error
 
 
 def is_hidden(name: str) -> bool:
     """Whether Spark passes over what is called so, like `_temporary`, where another job is still writing."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(COPYING)
+
+
+def _looked(
+    below: Callable[[Path, str], list[Path]], folder: Path, *, name: str, may_be_closed: bool
+) -> list[Path]:
+    """What is below a folder. Nobody means one that a disk, or somebody else, keeps for its own purposes."""
+    try:
+        return below(folder, name)
+    except PermissionError:
+        if may_be_closed and (is_hidden(folder.name) or folder.name == "lost+found"):
+            return []
+        raise
 
 
 def _named(folder: Path, name: str) -> list[Path]:

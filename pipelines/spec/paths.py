@@ -23,7 +23,7 @@ PLACEHOLDER = re.compile(r"\{(from|to)(?::([^{}]*))?\}")
 LIKE_PLACEHOLDER = re.compile(r"\{[^{}]*%[^{}]*\}")
 UNCLOSED = re.compile(r"\{(?:from|to):[^{}/]*(?=[/{]|$)")
 NOT_IN_STORES = re.compile(r"[\[\]\\^|\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
-IN_GLOBS = re.compile(r"[\[\]{}*?\\]")
+IN_GLOBS = re.compile(r"[\[{*?\\]")
 DIRECTIVE = re.compile(r"%(-?.?)", re.DOTALL)
 DAY, HOUR, MINUTE, SECOND = (UNITS_US[unit] for unit in ("day", "hour", "minute", "second"))
 STEPS_US = {

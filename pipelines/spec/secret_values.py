@@ -13,7 +13,7 @@ NAMED = re.compile(
     re.I,
 )
 """Options whose value is a secret, by their name."""
-LONGEST = 300
+LONGEST = 4096
 """Of a secret with slashes in it. What may be of any length is looked for from each place to the end."""
 IN_ADDRESS = (
     # A secret may have `@` in it, and goes to the last one; what begins with a port is none.

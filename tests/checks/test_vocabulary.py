@@ -48,6 +48,8 @@ def test_what_great_expectations_takes_has_no_problems() -> None:
     ranges = {"quantiles": [0.5], "value_ranges": [[5, None]]}
     assert problems(MAXIMUM, column="delay", max_value=600, notes="minutes") == ()
     assert problems("expect_column_quantile_values_to_be_between", column="a", quantile_ranges=ranges) == ()
+    assert problems(MAXIMUM, column="delay", max_value="1e6", notes="no $PARAMETER") == ()
+    assert problems("expect_column_values_to_match_regex", column="a", regex="^\\$PARAMETER$") == ()
     assert problems("expect_column_values_to_be_of_type", column="a", type_="LongType") == ()
 
 
@@ -68,7 +70,16 @@ def test_what_great_expectations_takes_has_no_problems() -> None:
         (MAXIMUM, {"max_value": 1}, "`column`: found nothing; field required"),
         (MAXIMUM, {"column": "a", "max_value": "lots"}, "`max_value`: found 'lots'; value is not a valid"),
         (MAXIMUM, {"column": "a", "max_value": {"$PARAMETER": "now()"}}, "`max_value`: found a `$PARAMETER`"),
-        (MAXIMUM, {"column": "a", "max_value": "1e6"}, "found the text '1e6'; write a number without quotes"),
+        (
+            "expect_table_row_count_to_be_between",
+            {"max_value": "1e6"},
+            "`max_value`: found the text '1e6'; write a number without quotes",
+        ),
+        (
+            "expect_column_kl_divergence_to_be_less_than",
+            {"column": "a", "threshold": 0.1},
+            "an argument is missing",
+        ),
         (
             "expect_column_quantile_values_to_be_between",
             {"column": "a", "quantile_ranges": {}},
