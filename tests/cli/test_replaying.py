@@ -134,10 +134,10 @@ def test_what_cannot_be_read_again_is_not_replayed_and_a_spec_that_is_wrong_is_t
 
 @pytest.mark.slow
 def test_a_replay_that_retention_has_overtaken_is_to_be_given_up(place: Place, spark: SparkSession):
-    place.write_rides(RIDES)
-    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    place.write_rides([*RIDES, ("Bern", 1.0, day(5, 12), day(5, 12))])
+    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-06", "--every", "1d").code == 0
     accumulate(place, spark, Request(batch=days(1, 2), ignore_lateness=True, replays="late"))
-    place.write_spec(("schedule:", "retention: {frames: 1 s}\nschedule:"))
+    place.write_spec(("schedule:", "retention: {frames: 1 day}\nschedule:"))
     said = place.sash("replay", "late")
     assert said.code == 4 and "give it up with `sash abandon`, then say this again" in said.err
     assert place.sash("abandon", *FIRST).code == 0
