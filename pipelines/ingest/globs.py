@@ -23,7 +23,9 @@ COPYING = "._COPYING_"
 
 
 def find(pattern: str) -> list[Path]:
-    """All that there is at a local path or glob. Raises `OSError` where that cannot be told."""
+    """All that there is at a local path or glob, in no order. Raises `OSError` where that cannot be told: of
+    whatever a glob finds too, but for folders that a disk keeps for itself.
+    """
     found, is_of_glob = [Path("/")], False
     for name in Path(pattern).parts[1:]:
         is_glob = any(mark in name for mark in "*?[")
@@ -84,7 +86,7 @@ def _matching(folder: Path, name: str) -> list[Path]:
 
 
 def _led(link: Path) -> Path:
-    """A link that does not lead nowhere."""
+    """The link, which leads to something. Raises `FileNotFoundError` where it leads nowhere."""
     if not link.exists():
         led = f"it leads to {link.readlink()}, where there is nothing"
         raise FileNotFoundError(errno.ENOENT, led, str(link))
