@@ -8,24 +8,29 @@ from collections.abc import Iterable, Sequence
 from pipelines.spec.model import Pipeline
 
 NAMED = re.compile(
-    r"pass(word|wd|phrase)|pass(?![a-z])|pwd|secret|token|credential|user.?info|sas\b|jwt"
-    r"|authorization|(^|[._-])(auth|pat)$|(access|account|api|encryption|decryption|keystore|master|private).?key",
+    r"pass(word|wd|phrase|code|key)|pass(?![a-z])|pwd|secret|token|credential|user.?info|sas\b|jwt"
+    r"|authorization|(^|[._-])(auth|pat)$"
+    r"|(access|account|api|encryption|decryption|keystore|master|private|pvt).?key",
     re.I,
 )
 """Options whose value is a secret, by their name."""
 LONGEST = 4096
 """Of a secret with slashes in it. What may be of any length is looked for from each place to the end."""
+ASSIGNED = (
+    r"(?:pass(?:word|wd|phrase|code|key)|\bpass|pwd|token|secret"
+    r"|(?:access|account|api|private|pvt)_?key|\bsig|signature|\bjwt)"
+)
+"""How a name ends that an address gives a secret to."""
+VALUE = r"(\"[^\"]+\"|\{[^}]*\}|[^\s;&\"`]+)"
 IN_ADDRESS = (
     # A secret may have `@` in it, and goes to the last one; what begins with a port is none.
     re.compile(r"://[^/\s:@;?]*:(?!\d+[;,?])([^\s/?]+)@"),
     # A secret of AWS often has a slash in it.
     re.compile(rf"s3[an]?://[^/\s:@]*:([^@\s]{{1,{LONGEST}}})@", re.I),
-    re.compile(rf":thin:[^/\s@]{{1,{LONGEST}}}/(\S{{1,{LONGEST}}})@"),
-    re.compile(
-        r"(?:password|passwd|\bpass|pwd|token|secret|accesskey|accountkey|api_?key|\bsig|x-amz-signature)="
-        r"(\"[^\"]+\"|\{[^}]*\}|[^\s;&\"`]+)",
-        re.I,
-    ),
+    re.compile(rf":(?:thin|oci8?):[^/\s@]{{1,{LONGEST}}}/(\S{{1,{LONGEST}}})@"),
+    re.compile(rf"{ASSIGNED}={VALUE}", re.I),
+    # With blanks about it only behind another part of an address: in SQL they stand about any column.
+    re.compile(rf"[;?&]\s{{0,64}}[\w.-]{{0,64}}?{ASSIGNED}\s{{0,64}}=\s{{0,64}}{VALUE}", re.I),
     re.compile(r"password\s*=\s*\"([^\"]+)\"", re.I),
 )
 """A secret inside an address: `scheme://user:secret@host`, `…:thin:user/secret@host`, `…?password=secret`."""

@@ -52,6 +52,8 @@ def test_secrets_are_found_and_hidden(tmp_path: Path) -> None:
         "userPwd",
         "jwt",
         "decryptionKey",
+        "OAuthPvtKey",
+        "passcode",
     ],
 )
 def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str) -> None:
@@ -66,6 +68,7 @@ def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str
         ("jdbc:postgresql://u:pa&s;s@db/orders", "jdbc:postgresql://u:***@db/orders"),
         ("jdbc:oracle:thin:scott/tiger@db:1521", "jdbc:oracle:thin:scott/***@db:1521"),
         ("jdbc:oracle:thin:scott/ti@ger@//db:1521/x", "jdbc:oracle:thin:scott/***@//db:1521/x"),
+        ("jdbc:oracle:oci:scott/tiger@db", "jdbc:oracle:oci:scott/***@db"),
         ("mongodb://u:p@ss@db/orders", "mongodb://u:***@db/orders"),
         ("jdbc:postgresql://db/x?user=u&password=P@ssw0rd", "jdbc:postgresql://db/x?user=u&password=***"),
         ("jdbc:sqlsrver://db:1433;user=sa;password=P@ssw0rd", "jdbc:sqlsrver://db:1433;user=sa;password=***"),
@@ -76,6 +79,14 @@ def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str
         ("http://namenode:8020/data/a@b", "http://namenode:8020/data/a@b"),
         ("s3a://AKIA:se/cr+et@events/2013", "s3a://AKIA:***@events/2013"),
         ("jdbc:sqlserver://db;password={a;b};encrypt=true", "jdbc:sqlserver://db;password=***;encrypt=true"),
+        ("jdbc:sqlserver://db; user = sa; Password = P@ss", "jdbc:sqlserver://db; user = sa; Password = ***"),
+        ("jdbc:spark://db;AuthMech=11;OAuthPvtKey=k/e+y", "jdbc:spark://db;AuthMech=11;OAuthPvtKey=***"),
+        ("jdbc:snowflake://db/?user=u&passcode=123456", "jdbc:snowflake://db/?user=u&passcode=***"),
+        (
+            "https://storage/x?X-Goog-Expires=9&X-Goog-Signature=5c",
+            "https://storage/x?X-Goog-Expires=9&X-Goog-Signature=***",
+        ),
+        ("where: no_pass = 'x' and token = other", "where: no_pass = 'x' and token = other"),
         (
             "https://a.blob.core.windows.net/c?sv=2&sig=Ab%2B&se=3",
             "https://a.blob.core.windows.net/c?sv=2&sig=***&se=3",
