@@ -40,9 +40,9 @@ soak: setup ## batches with kills, full disks, double runs…: make soak BATCHES
 bench: setup ## measures, as a table at the end
 	$(PYTEST) -s tests/benchmarks
 
-lock: setup ## writes requirements.txt from requirements.in, and jars.lock
+lock: setup ## writes requirements.txt from requirements.in and requirements-dev.in, and jars.lock
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		requirements.in --output-file requirements.txt
+		requirements.in requirements-dev.in --output-file requirements.txt
 	@$(PYTHON) tools/set_up.py
 	$(BIN)/python tools/delta_jars.py lock
 

@@ -150,7 +150,7 @@ def locked(package: str) -> str:
     found = re.search(rf"^{package}==.*\n(?:[ \t]+.*\n)*", LOCK.read_text(), re.MULTILINE)
     if found is None:
         raise SetUpError(
-            f"requirements.txt names no `{package}`, and the set-up needs it. Add it to requirements.in."
+            f"requirements.txt names no `{package}`, and the set-up needs it. Add it to requirements-dev.in."
         )
     return found[0]
 

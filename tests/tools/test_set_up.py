@@ -23,7 +23,8 @@ def locked_versions() -> dict[str, str]:
 
 def wanted() -> dict[str, str | None]:
     """The direct requirements, each with its pin if it has one."""
-    lines = (ROOT / "requirements.in").read_text().splitlines()
+    texts = [(ROOT / name).read_text() for name in ("requirements.in", "requirements-dev.in")]
+    lines = "\n".join(texts).splitlines()
     named = [
         re.fullmatch(r"([A-Za-z0-9-]+)(?:\[[a-z,]+\])?(?:==(\S+))?", line)
         for line in lines
