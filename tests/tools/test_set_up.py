@@ -24,7 +24,7 @@ def locked_versions() -> dict[str, str]:
 def wanted() -> dict[str, str | None]:
     """The direct requirements, each with its pin if it has one."""
     texts = [(ROOT / name).read_text() for name in ("requirements.in", "requirements-dev.in")]
-    lines = "\n".join(texts).splitlines()
+    lines = [line for text in texts for line in text.splitlines()]
     named = [
         re.fullmatch(r"([A-Za-z0-9-]+)(?:\[[a-z,]+\])?(?:==(\S+))?", line)
         for line in lines
