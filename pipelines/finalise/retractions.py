@@ -47,13 +47,16 @@ def retracted_sessions(
     # What retention has let go is no more among the sessions, and stands.
     gone = gone.where(publication.is_kept())
     apart = present.partials.where(_is_apart(pipeline) & (F.col("event_count") > 0))
-    of_apart = renamed(apart, PART, pipeline=pipeline, beside=(CAME,))
-    brought = _replaced(panes, gone, partials=of_apart, pipeline=pipeline)
+    brought = _replaced(panes, gone, partials=_of_apart(apart, pipeline), pipeline=pipeline)
     if not publication.restated:
         return as_panes(brought, pipeline, restated=False)
-    # One that stands beside them as it was published has events of its own.
+    # One that stands beside them as it was published has events of its own: all that is within its bounds,
+    # also where those of another lie around it.
     others = now.join(stood, on=same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS)), how="left_anti")
-    emptied = _emptied(gone, others, partials=of_apart, pipeline=pipeline)
+    as_told = _as_told(now, stood, panes=panes, pipeline=pipeline)
+    is_of_those = same_place(NEAR, (*pipeline.key, "window")) & inside("", NEAR)
+    free = apart.join(as_told, on=is_of_those, how="left_anti")
+    emptied = _emptied(gone, others, partials=_of_apart(free, pipeline), pipeline=pipeline)
     emptied = as_taken_back(emptied, session_windows(pipeline), pipeline=pipeline, publication=publication)
     return as_panes(brought.unionByName(emptied), pipeline, restated=publication.restated)
 
@@ -67,17 +70,18 @@ def _replaced(panes: DataFrame, gone: DataFrame, *, partials: DataFrame, pipelin
     first = panes.where(F.col("window").isin(names) & takes & (F.col("kind") == "insert"))
     new = first.select(
         *[F.col(name).alias(f"{NEW}{name}") for name in (*pipeline.key, *RESULT_BOUNDS)],
-        *[F.col(name).alias(f"{NEW}{name}") for name in ("timing", "is_final")],
+        *[F.col(name).alias(f"{NEW}{name}") for name in ("timing", "pane_index", "is_final")],
     )
     pairs = gone.join(new, on=_overlap(NEW, pipeline), how="inner")
     replaced = _sharing(pairs, partials, pipeline=pipeline).groupBy(*pipeline.key, *RESULT_BOUNDS)
-    bringing = F.min_by(F.struct(f"{NEW}timing", f"{NEW}is_final"), f"{NEW}window_start")
+    said = F.struct(f"{NEW}timing", f"{NEW}pane_index", f"{NEW}is_final")
+    bringing = F.min_by(said, f"{NEW}window_start")
     return replaced.agg(F.first("_last").alias("_last"), bringing.alias("_by")).select(
         *pipeline.key,
         *RESULT_BOUNDS,
         "_last",
         F.col(f"_by.{NEW}timing").alias("timing"),
-        F.lit(0).alias("pane_index"),
+        F.col(f"_by.{NEW}pane_index").alias("pane_index"),
         F.col(f"_by.{NEW}is_final").alias("is_final"),
     )
 
@@ -120,6 +124,16 @@ def as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> Dat
         "is_final",
         F.lit(restated).alias("restated"),
     )
+
+
+def _of_apart(partials: DataFrame, pipeline: Pipeline) -> DataFrame:
+    return renamed(partials, PART, pipeline=pipeline, beside=(CAME,))
+
+
+def _as_told(now: DataFrame, stood: DataFrame, *, panes: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Of the sessions that there are now those that stand as they were published, and publish nothing."""
+    same = same_place(NEAR, (*pipeline.key, *RESULT_BOUNDS))
+    return now.join(stood, on=same, how="left_semi").join(panes, on=same, how="left_anti")
 
 
 def _sharing(pairs: DataFrame, partials: DataFrame, *, pipeline: Pipeline) -> DataFrame:

@@ -134,9 +134,9 @@ class Publisher:
             if timing is None or not self._publishes(window, timing, end=end, after=after):
                 continue
             for old in [it for it in self.windows if it.is_gone and shares(it, window)]:
-                row = self._row(old, "retract", timing, index=0, events=old.last_events, after=after)
-                closes = self.definition.is_closed(window.bounds[1], after)
-                published.append(row._replace(is_first=True, is_final=closes))
+                index, closes = next_index(window), self.definition.is_closed(window.bounds[1], after)
+                row = self._row(old, "retract", timing, index=index, events=old.last_events, after=after)
+                published.append(row._replace(is_first=index == 0, is_final=closes))
                 self.windows.remove(old)
             published += self._publish(window, timing, end=end, after=after)
         return published
@@ -229,7 +229,7 @@ class Publisher:
         raise AssertionError(timing)
 
     def _publish(self, window: Standing, timing: str, *, end: int, after: int | None) -> list[Row]:
-        index = 0 if window.index is None else window.index + 1
+        index = next_index(window)
         again, mode = window.index is not None, self.definition.mode
         told = window.last_events
         is_news = again and mode == "discarding" and not window.is_other
@@ -276,6 +276,11 @@ class Publisher:
             for it in self.windows
             if it.index is not None
         }
+
+
+def next_index(window: Standing) -> int:
+    """Of the next pane of a window."""
+    return 0 if window.index is None else window.index + 1
 
 
 def shares(one: Standing, other: Standing) -> bool:

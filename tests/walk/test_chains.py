@@ -15,7 +15,7 @@ from pipelines.intervals import Interval
 from pipelines.stages import Request, run_batch
 from tests.oracle.publishing import Event
 from tests.walk.published import rows_of
-from tests.walk.shaped import SECOND, Shaped, at_most_three, pairs, session
+from tests.walk.shaped import SECOND, Shaped, at_most_three, pairs, session, sparse
 from tests.walk.story import LENGTH, Story, Windows, write_events
 
 OPEN = {"early": "each batch", "lateness": 1_000 * SECOND}
@@ -200,3 +200,36 @@ def test_a_session_that_has_its_bounds_again_with_all_that_was_told_waits_for_it
         published.append(sorted({row.key for row in wanted}))
     assert published == [["ann"], [], [], ["ann", "bob"]]
     assert story.windows() == story.wanted_windows() == story.added_up()
+
+
+@pytest.mark.slow
+def test_what_a_later_pane_takes_back_has_the_index_of_that_pane(spark: SparkSession, tmp_path: Path) -> None:
+    #  10    11       12    14    16      more than four in a run stay alone
+    #   1             2                   published
+    #         4                           waits
+    #         8             16    32      so that both of 11 are one, and published; what stood stands
+    #         8                           and takes them back, when the batch has no more than this
+    told = {"held": sparse(lateness=300 * SECOND, late=("rows", 2))}
+    first = [
+        Event(1, "ann", 10 * SECOND, 0),
+        Event(2, "ann", 12 * SECOND, 0),
+        Event(64, "bob", 59 * SECOND, SECOND),
+        Event(4, "ann", 11 * SECOND, LENGTH),
+        Event(8, "ann", 11 * SECOND, 2 * LENGTH),
+    ]
+    moving = [Event(16, "ann", 14 * SECOND, 2 * LENGTH), Event(32, "ann", 16 * SECOND, 2 * LENGTH)]
+    story = Story(spark, tmp_path, [*first, *moving], told)
+    for number in range(3):
+        found, wanted = story.run(Interval(number * LENGTH, (number + 1) * LENGTH))
+        assert found == wanted, number
+    before = {it for it in story.panes() if it.key == "ann"}
+    assert sorted((it.total, it.pane_index) for it in before) == [(3, 0), (12, 0)]
+    write_events(tmp_path / "data", first)
+    list(run_batch(story.site, Request(batch=Interval(2 * LENGTH, 3 * LENGTH))))
+    restated = {it for it in story.panes() if it.key == "ann"} - before
+    assert sorted((it.kind, it.total, it.timing, it.pane_index, it.is_first) for it in restated) == [
+        ("insert", 15, "LATE", 1, False),
+        ("retract", 3, "LATE", 1, False),
+        ("retract", 12, "LATE", 1, False),
+    ]
+    assert [it for it in story.windows().values() if it != (64, 1)] == [(15, 4)]

@@ -1,5 +1,5 @@
-"""Sessions of a function that asks how many there are in a run, by arrival: those that have closed stand, and
-it is asked again of the open ones alone.
+"""Sessions of a function beside those that have closed: these stand, and it is asked of the open ones alone,
+also where one lies around a closed one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipelines.intervals import Interval
 from pipelines.stages import Request, run_batch
 from tests.oracle.publishing import Event
-from tests.walk.shaped import SECOND, sparse
+from tests.walk.shaped import SECOND, shaped, sparse
 from tests.walk.story import LENGTH, Story, write_events
 
 FIRST, SECOND_ONE, THIRD = (Interval(it * LENGTH, (it + 1) * LENGTH) for it in range(3))
@@ -50,3 +50,20 @@ def test_an_older_batch_joins_those_that_are_open_to_it(spark: SparkSession, tmp
     write_events(tmp_path / "data", [*EVENTS, last])
     list(run_batch(story.site, Request(batch=SECOND_ONE)))
     assert stands(story) == CLOSED | {(52, 71): (96, 2), (121, 131): (64, 1)}
+
+
+def test_one_that_is_emptied_around_a_closed_one_is_retracted(spark: SparkSession, tmp_path: Path) -> None:
+    #  Ten seconds long, 44, and ten each; the last moves the watermark.
+    inner, outer = Event(3, "ann", 20 * SECOND, 20 * SECOND), Event(5, "ann", 10 * SECOND, 65 * SECOND)
+    others = [Event(6, "bob", at * SECOND, at * SECOND) for at in (59, 119)]
+    told = {"held": shaped('custom: "tests.windows.bursts:AS_LONG_AS_SAID"')}
+    story = Story(spark, tmp_path, [inner, outer, *others], told)
+    for batch in (FIRST, SECOND_ONE):
+        list(run_batch(story.site, Request(batch=batch)))
+    beside = {(20, 30): (3, 1), (59, 69): (6, 1)}
+    assert stands(story) == beside | {(10, 54): (5, 1)}
+    write_events(tmp_path / "data", [inner, *others])
+    list(run_batch(story.site, Request(batch=SECOND_ONE)))
+    assert stands(story) == beside
+    told_of_it = [(it.kind, it.total) for it in story.panes() if it.start == 10 * SECOND]
+    assert sorted(told_of_it) == [("insert", 5), ("retract", 5)]
