@@ -154,9 +154,10 @@ def _told(
         return published.select(*same, index, *inserted, F.lit("insert").alias("kind"))
     retracts = _is_of(pipeline, "retracting") | _does_not_add_up(pipeline)
     if publication.restated:
-        # One that only becomes due says what its mode has it say, whatever waited in it; the news of none is
-        # known here.
-        takes_back = F.col(CHANGED) & ((F.col("timing") != "ON_TIME") | F.col(CORRECTED))
+        # One that only becomes due, or closes, says what its mode has it say, whatever waited in it; the news
+        # of none is known here.
+        is_in_its_turn = (F.col("timing") == "ON_TIME") | F.col(CLOSES)
+        takes_back = F.col(CHANGED) & (~is_in_its_turn | F.col(CORRECTED))
         retracts |= takes_back | _is_of(pipeline, "discarding")
     rows = F.explode(_rows(pipeline, inserted=inserted, retracts=retracts)).alias("_row")
     return published.select(*same, index, rows).select(*same, "pane_index", "_row.*")

@@ -201,9 +201,8 @@ def _marks(
     """
     table = "partial_frames" if bounds == FRAME else "partial_sessions"
     touched = without_cut_off(work, of_batch, table=table, bounds=bounds)
-    is_asked = any(it.is_early for it in concerns) or any(
-        it.op in BY_CHANCE for it in work.pipeline.aggregates
-    )
+    may_wait = any(it.is_early or it.closing is not None for it in concerns)
+    is_asked = may_wait or any(it.op in BY_CHANCE for it in work.pipeline.aggregates)
     # Of a definition that is new all is told.
     if not work.restates or whose == ALL or not is_asked:
         return touched

@@ -1,4 +1,4 @@
-"""What waits for an early trigger, and what a restatement does to it."""
+"""What waits for a trigger, and what a restatement does to it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ windows:
   visit: {session: 400 s}
   threes: {custom: "tests.windows.bursts:AT_MOST_THREE"}
 """
+OF_ALL: list[Click] = [(user, 1, at, 0) for user in ("ann", "cem", "eve") for at in (1, 2, 3)]
 Said = tuple[str, str, str, int]
 
 
@@ -35,6 +36,25 @@ def told_by(home: Path, revision: int) -> set[Said]:
     mine = [it for it in panes if it["revision"] == revision]
     assert {(it["timing"], it["restated"]) for it in mine} <= {("EARLY", True)}
     return {(it["window"], it["user"], it["kind"], it["total"]) for it in mine}
+
+
+def told_again(home: Path, *, timing: str) -> dict[tuple[str, str], set[tuple[str, int, int]]]:
+    """By window and user: kind, total and index of what the first revision published so."""
+    told: dict[tuple[str, str], set[tuple[str, int, int]]] = {}
+    for row in in_microseconds(home / "store" / "clicks" / "panes"):
+        if row["revision"] == 1 and row["timing"] == timing:
+            said = (row["kind"], row["total"], row["pane_index"])
+            told.setdefault((row["window"], row["user"]), set()).add(said)
+    return told
+
+
+def only_cem_is_corrected(
+    told: dict[tuple[str, str], set[tuple[str, int, int]]], *, window: str, accumulates: bool
+) -> None:
+    again = set() if accumulates else {("retract", 3, 1)}
+    assert told[window, "ann"] == again | {("insert", 19, 1)}
+    assert told[window, "eve"] == again | {("insert", 35, 1)}
+    assert told[window, "cem"] == {("retract", 3, 1), ("insert", 68, 1)}
 
 
 def test_what_a_restatement_does_not_change_goes_on_waiting(spark: SparkSession, tmp_path: Path) -> None:
@@ -111,9 +131,8 @@ def test_what_waits_and_becomes_due_by_a_restatement_is_no_correction(
         for name, shape in shapes.items()
         for mode in modes
     ]
-    of_all: list[Click] = [(user, 1, at, 0) for user in ("ann", "cem", "eve") for at in (1, 2, 3)]
     #   ann's fourth waits from a batch of its own, eve's from the one that runs again; cem's is corrected
-    first: list[Click] = [*of_all, ("ann", 16, 2, 100), ("eve", 32, 2, 200)]
+    first: list[Click] = [*OF_ALL, ("ann", 16, 2, 100), ("eve", 32, 2, 200)]
     site = site_of(
         spark, tmp_path, [*first, ("cem", 64, 2, 200)], spec="\n".join([f"{HEAD}windows:", *windows, ""])
     )
@@ -121,14 +140,29 @@ def test_what_waits_and_becomes_due_by_a_restatement_is_no_correction(
         list(run_batch(site, Request(batch=batch)))
     write_clicks(tmp_path, [*first, ("cem", 65, 2, 200), ("bob", 8, 2000, 201)])
     list(run_batch(site, Request(batch=THIRD)))
-    told: dict[tuple[str, str], set[tuple[str, int, int]]] = {}
-    for row in in_microseconds(tmp_path / "store" / "clicks" / "panes"):
-        if row["revision"] == 1 and row["timing"] == "ON_TIME":
-            said = (row["kind"], row["total"], row["pane_index"])
-            told.setdefault((row["window"], row["user"]), set()).add(said)
+    told = told_again(tmp_path, timing="ON_TIME")
     for name in shapes:
         for mode in modes:
-            again = set() if mode == "accumulating" else {("retract", 3, 1)}
-            assert told[f"{name}_{mode}", "ann"] == again | {("insert", 19, 1)}
-            assert told[f"{name}_{mode}", "eve"] == again | {("insert", 35, 1)}
-            assert told[f"{name}_{mode}", "cem"] == {("retract", 3, 1), ("insert", 68, 1)}
+            only_cem_is_corrected(told, window=f"{name}_{mode}", accumulates=mode == "accumulating")
+
+
+def test_what_waits_and_closes_by_a_restatement_is_no_correction(spark: SparkSession, tmp_path: Path) -> None:
+    shapes = {"whole": "tumbling: 1000 s", "visit": "session: 400 s"}
+    panes = "allowed_lateness: 3000 s, panes: {late: {rows: 100}, mode: "
+    windows = [
+        f"  {name}_{mode}: {{{shape}, {panes}{mode}}}}}"
+        for name, shape in shapes.items()
+        for mode in ("accumulating", "retracting")
+    ]
+    spec = "\n".join([f"{HEAD}windows:", *windows, ""])
+    #   All three are told of when they are due; then as above, but that their windows close.
+    first: list[Click] = [*OF_ALL, ("bob", 1, 2000, 0), ("ann", 16, 2, 100), ("eve", 32, 2, 200)]
+    site = site_of(spark, tmp_path, [*first, ("cem", 64, 2, 200)], spec=spec)
+    for batch in (BATCH, NEXT, THIRD):
+        list(run_batch(site, Request(batch=batch)))
+    write_clicks(tmp_path, [*first, ("cem", 65, 2, 200), ("bob", 8, 9000, 201)])
+    list(run_batch(site, Request(batch=THIRD)))
+    told = told_again(tmp_path, timing="LATE")
+    for name in shapes:
+        only_cem_is_corrected(told, window=f"{name}_accumulating", accumulates=True)
+        only_cem_is_corrected(told, window=f"{name}_retracting", accumulates=False)
