@@ -5,6 +5,7 @@ Of remote paths, and of such as Python would take otherwise, only Spark tells, w
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pipelines.errors import CorrectTheSpec
@@ -15,6 +16,7 @@ from pipelines.spec import Source, expand_paths, glob_of, is_uri
 OF_FILES = ("avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml")
 """Formats of which Spark reads the files of a folder; what others make of one only they know."""
 RECURSIVE = "recursiveFileLookup"
+GLOB_SIGNS = re.compile(r"[\[\]{}*?\\]")
 
 
 def has_files(source: Source, *, batch: Interval, home: Path) -> bool:
@@ -39,7 +41,7 @@ def any_path(source: Source, home: Path) -> str:
     goes_down = goes_down_in(source)
     holding = next((path for path in newest_first if _holds_a_file(path, goes_down=goes_down)), None)
     if holding is not None:
-        return str(holding)
+        return as_asked(source, holding)
     for path in newest_first:
         refuse_deeper(source, str(path))
     has_times = glob_of(str(source.path)) != source.path
@@ -152,6 +154,11 @@ def _holds_a_file(path: Path, within: tuple[Path, ...] = (), *, goes_down: bool)
     if (goes_down or not within) and any(it.is_file() for it in below):
         return True
     return any(_holds_a_file(it, (*within, folder), goes_down=goes_down) for it in below if it.is_dir())
+
+
+def as_asked(source: Source, found: Path) -> str:
+    """What was found as Spark is asked for it: of files it takes every path for a glob."""
+    return GLOB_SIGNS.sub(r"\\\g<0>", str(found)) if source.format in OF_FILES else str(found)
 
 
 def absolute(path: str, home: Path) -> str:

@@ -27,6 +27,7 @@ from pipelines.ingest.declared import TEXT_FORMATS, UNREADABLE, declared_schema,
 from pipelines.ingest.files import (
     absolute,
     any_path,
+    as_asked,
     exists,
     goes_down_in,
     is_there,
@@ -103,7 +104,7 @@ def _each_once(spark: SparkSession, source: Source, *, paths: tuple[str, ...]) -
     if any(only_spark_tells(path) for path in paths):
         refuse_twice(spark, source, paths=paths)
         return paths
-    found = [str(it) for path in paths for it in sorted(find(path))]
+    found = [as_asked(source, it) for path in paths for it in sorted(find(path))]
     alone = tuple(dict.fromkeys(found))
     return paths if len(alone) == len(found) else alone
 

@@ -8,8 +8,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.errors import CorrectTheSpec, RunAgain
 from pipelines.ingest.files import any_path, exists, is_out_of_reach, is_there
@@ -70,6 +72,22 @@ for pattern in sys.argv[1:]:
     except RunAgain as refused:
         print(refused)
 """
+
+
+@pytest.mark.parametrize("name", ["rides[1]", "a{x}*b?", "back\\slash"])
+def test_a_name_with_signs_of_a_glob_tells_the_columns_of_batches_without_files(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    days = tmp_path / "data" / "2024-01-01"
+    days.mkdir(parents=True)
+    pq.write_table(pa.table({"at": [1]}), days / f"{name}.parquet")
+
+    def read(day: int) -> DataFrame:
+        batch = Interval(FIRST_US + day * DAY_US, FIRST_US + (day + 1) * DAY_US)
+        return read_rows(spark, source("data/{from:%Y-%m-%d}/*.parquet"), batch=batch, home=tmp_path)
+
+    for day, rows in ((0, 1), (1, 0)):
+        assert (read(day).columns, read(day).count()) == (["at"], rows)
 
 
 def test_a_folder_that_may_not_be_entered_does_not_pass_for_no_rows(tmp_path: Path) -> None:

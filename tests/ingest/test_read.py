@@ -201,11 +201,11 @@ def test_who_writes_nanoseconds_is_told_how_to_write_microseconds(
 
 def test_a_file_that_several_globs_of_a_batch_meet_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    for hour in (1, 10, 11):
-        pq.write_table(pa.table({"at": [hour]}), tmp_path / "data" / f"{hour}-a.parquet")
+    for hour, name in ((1, "1-a"), (10, "10-a"), (11, "11-a"), (12, "12-a[2]")):
+        pq.write_table(pa.table({"at": [hour]}), tmp_path / "data" / f"{name}.parquet")
     day = Interval(0, 86_400_000_000)
     rows = read_rows(spark, source("data/{from:%-H}*.parquet"), batch=day, home=tmp_path)
-    assert sorted(row["at"] for row in rows.collect()) == [1, 10, 11]
+    assert sorted(row["at"] for row in rows.collect()) == [1, 10, 11, 12]
 
 
 @pytest.mark.parametrize("path", ["data/{from:%-H}*.{parquet,gone}", "file:{home}/data/{from:%-H}*.parquet"])
