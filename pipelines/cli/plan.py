@@ -13,7 +13,7 @@ from pipelines.cli.arguments import Arguments
 from pipelines.cli.batches import batches_of, refuse_rebuild_without_bounds
 from pipelines.cli.place import pipeline_of, store_of
 from pipelines.cli.replay import await_others, replayed
-from pipelines.cli.run import gone_on_with, requests_of, unfinished_first
+from pipelines.cli.run import gone_on_with, requests_of, told_left_out, unfinished_first
 from pipelines.cli.session import session_of
 from pipelines.cli.turns import await_quiet, await_turn, in_its_turn
 from pipelines.cli.written import Value, indented, instant, table
@@ -50,14 +50,19 @@ def plan(arguments: Arguments) -> None:
     turn()
     site = Site(session_of(arguments), store, pipeline)
 
+    left_out: list[Request] = []
+
     def begun() -> tuple[Plan, Iterator[Plan]]:
-        plans = plan_batches(site, requests, anew=arguments.rebuild)
+        left_out.clear()
+        plans = plan_batches(site, requests, leaves_out=left_out.append, anew=arguments.rebuild)
         return next(plans), plans
 
     next_one, others = in_its_turn(begun, site, batches=batches, turn=turn, wait=wait)
     for planned in chain([next_one], others):
         told = _as_json(planned) if arguments.format == "json" else _as_text(pipeline.name, planned)
         print(told, end="\n" if arguments.format == "json" or len(requests) == 1 else "\n\n", flush=True)
+    if left_out:
+        _say(told_left_out(left_out))
 
 
 def _asked(arguments: Arguments, pipeline: Pipeline, *, store: str) -> Sequence[Request]:

@@ -18,6 +18,9 @@ class Progress(Protocol):
 
     def begins(self, batch: str) -> None: ...
 
+    def passes(self) -> None:
+        """A batch is left out."""
+
     def done(self, report: Report) -> None: ...
 
 
@@ -32,6 +35,9 @@ class Lines:
 
     def begins(self, batch: str) -> None:
         print(f"batch {batch}", flush=True)
+
+    def passes(self) -> None:
+        """How many they are is said at the end."""
 
     def done(self, report: Report) -> None:
         print(f"  {report.line}", flush=True)
@@ -51,6 +57,9 @@ class Bars:
         self._batch = batch
         self._done = 0
         self._tell(0)
+
+    def passes(self) -> None:
+        self._bar.move(self._batch, len(self._steps))
 
     def done(self, report: Report) -> None:
         self._done += 1

@@ -22,12 +22,12 @@ from pipelines.stages import Request, Site
 from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.lines import many
 from pipelines.stages.partials import PARTIALS, is_asked_for
+from pipelines.stages.retained import kept_now_us
 from pipelines.stages.site import folder_of
 from pipelines.stages.wrong_values import in_words
 from pipelines.store import attempts
 from pipelines.store.asked import counts_in
-from pipelines.store.ledger_rows import LedgerRow, newest, standing, unfinished
-from pipelines.store.opening import waiting_latenesses
+from pipelines.store.ledger_rows import LedgerRow, standing, unfinished
 from pipelines.store.reader import (
     count_rows,
     read_ledger,
@@ -35,7 +35,6 @@ from pipelines.store.reader import (
     rows_by_batch,
     wishes_of,
 )
-from pipelines.store.retention import sure_from_us
 from pipelines.store.sql import is_batch
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
@@ -72,7 +71,7 @@ def replayed(
     """
     inside, table = interval_of(arguments), TABLES[what]
     found = rows_by_batch(store, pipeline.name, table=table)
-    kept_us = _kept_from_us(pipeline, store)
+    kept_us = kept_now_us(folder_of(store, pipeline), pipeline, rows=read_ledger(store, pipeline.name))
     beyond = [batch for batch in found if kept_us is not None and batch.end_us <= kept_us]
 
     def may_run(batch: Interval) -> bool:
@@ -222,17 +221,3 @@ def _that_count_more(
         if known is None:
             raise
         raise known from error
-
-
-def _kept_from_us(pipeline: Pipeline, store: str) -> int | None:
-    rows = read_ledger(store, pipeline.name)
-    last = newest(row for row in rows if row.status == "published")
-    if last is None:
-        return None
-    return sure_from_us(
-        folder_of(store, pipeline),
-        pipeline,
-        watermark_us=last.watermark_after_us,
-        newest_end_us=last.batch.end_us,
-        latenesses=waiting_latenesses(rows),
-    )

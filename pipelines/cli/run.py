@@ -30,11 +30,12 @@ from pipelines.cli.told import Interrupted
 from pipelines.cli.turns import await_quiet, await_turn, in_its_turn
 from pipelines.cli.written import instant
 from pipelines.errors import CorrectTheCall
-from pipelines.intervals import LATEST_US, Interval
+from pipelines.intervals import LATEST_US, Interval, show_instant
 from pipelines.spec import Pipeline, hide, refuse_too_many_paths
 from pipelines.stages import Report, Request, Site, run_batch
 from pipelines.stages.lines import many
 from pipelines.stages.rebuilding import empty_tables
+from pipelines.stages.retained import without_gone
 from pipelines.store.ledger_rows import LedgerRow, is_begun, newest, standing, unfinished
 from pipelines.store.reader import read_ledger, replay_of, wishes_of
 
@@ -77,9 +78,15 @@ def carry_out(arguments: Arguments, pipeline: Pipeline, *, store: str, requests:
     first, wait = requests[0], arguments.wait
     await_turn(pipeline, store, batch=first.batch, replace=first.replace, wait=wait)
     done: Counter[str] = Counter()
+    left_out: list[Request] = []
     with progress(len(requests), steps_of([source.name for source in pipeline.sources])) as told:
         site = Site(session_of(arguments), store, pipeline)
-        for request in requests:
+
+        def leaves_out(request: Request) -> None:
+            left_out.append(request)
+            told.passes()
+
+        for request in without_gone(site, requests, leaves_out=leaves_out):
             told.begins(described(pipeline, store, batch=request.batch))
             try:
                 for report in _reports(site, request, wait=wait):
@@ -87,7 +94,10 @@ def carry_out(arguments: Arguments, pipeline: Pipeline, *, store: str, requests:
                     done.update(report.counts if report.stage == "publish" else {})
             except KeyboardInterrupt as error:
                 raise interrupted(arguments, request, rows=read_ledger(store, pipeline.name)) from error
-    print(_summary(pipeline, store, batches=len(requests), done=done, seconds=time.monotonic() - began))
+    if left_out:
+        print(told_left_out(left_out))
+    batches, seconds = len(requests) - len(left_out), time.monotonic() - began
+    print(_summary(pipeline, store, batches=batches, done=done, seconds=seconds))
 
 
 def requests_of(arguments: Arguments, batches: Sequence[Interval]) -> list[Request]:
@@ -156,6 +166,13 @@ def interrupted(arguments: Arguments, request: Request, *, rows: Sequence[Ledger
         f"interrupted; batch {request.batch} is unfinished, and other batches wait for it. Nothing needs "
         f"repair: say it again with {command}"
     )
+
+
+def told_left_out(requests: Sequence[Request]) -> str:
+    """What to say of batches that have run, and cannot run again."""
+    batches = "1 batch" if len(requests) == 1 else f"{len(requests):,} batches"
+    until = show_instant(max(it.batch.end_us for it in requests))
+    return f"left out: {batches}, until {until}: run before, and older than what `retention` keeps"
 
 
 def _wishes(request: Request) -> dict[str, int]:

@@ -6,6 +6,7 @@ One of them stops the batch: what it holds would be missing. Nothing of the batc
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from urllib.parse import unquote
 
 from pipelines.errors import with_causes
@@ -31,15 +32,17 @@ ADVICE = {
 """What to do about types of Parquet that Spark does not read, by how it words them."""
 
 
-def unreadable_file(error: Exception, *, store: str | None = None) -> str | None:
-    """The problem, if the error is about a file that cannot be read; one below `store` is Sash's own."""
+def unreadable_file(error: Exception, *, tables: Collection[str] = ()) -> str | None:
+    """The problem, if the error is about a file that cannot be read; one below a folder of `tables` is Sash's
+    own.
+    """
     told = with_causes(error)
     found = FAILED.search(told)
     if found is None:
         return None
     path = LOCAL.sub("/", found[1])
     problem = f"the file {path} cannot be read: {_reason(STATE.sub('', found[2]), told[found.end() :])}"
-    if store is not None and unquote(path).startswith(f"{store}/"):
+    if any(unquote(path).startswith(f"{folder}/") for folder in tables):
         return (
             f"{problem}; it is one of a table: put it back from a copy, or compute all anew, with --rebuild"
         )

@@ -14,6 +14,7 @@ from pipelines.errors import CorrectTheCall, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import LAW
+from pipelines.stages.preparing import refuse_unnumbered
 from pipelines.store.attempts import first_of, read, say_versions
 from pipelines.store.fence import BY_SOURCE, lane_of
 from pipelines.store.history import restore, versions
@@ -37,7 +38,7 @@ def abandon_batch(store: Folder, pipeline: Pipeline, *, batch: Interval) -> Ledg
     pending = unfinished(read_rows(store))
     if pending is None or pending.batch != batch:
         raise _not_unfinished(batch, pending)
-
+    refuse_unnumbered(store, pipeline.name)
     fingerprint = pending.spec_fingerprint
 
     def opens(rows: list[LedgerRow]) -> Opening:

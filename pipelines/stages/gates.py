@@ -132,7 +132,7 @@ def _told(site: Site, result: Result) -> Result:
     nothing of them.
     """
     if not result.is_computed:
-        unreadable = unreadable_file(ValueError(result.observed), store=site.store)
+        unreadable = unreadable_file(ValueError(result.observed), tables=site.folders)
         if unreadable is not None:
             raise RunAgain(unreadable)
     return replace(result, observed=hide(result.observed, secrets_of(site.pipeline)))

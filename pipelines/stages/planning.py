@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,9 @@ from pipelines.errors import LookAtTheData, RunAgain
 from pipelines.ingest import read_rows
 from pipelines.intervals import Interval
 from pipelines.spec import Source, is_uri
+from pipelines.stages.preparing import refuse_lost, refuse_unnumbered, refuse_without_ledger
 from pipelines.stages.rebuilding import refuse_while_running
+from pipelines.stages.retained import without_gone
 from pipelines.stages.running import run_batch
 from pipelines.stages.site import Report, Request, Site
 from pipelines.store import small
@@ -77,15 +79,22 @@ class Plan:
     warnings: tuple[str, ...]
 
 
-def plan_batches(site: Site, requests: Sequence[Request], *, anew: bool = False) -> Iterator[Plan]:
-    """What `run_batch` would do with the same requests one after the other, up to one that a check would
-    stop; `anew`: after all tables were emptied. Raises what it would raise.
+def plan_batches(
+    site: Site, requests: Sequence[Request], *, leaves_out: Callable[[Request], None], anew: bool = False
+) -> Iterator[Plan]:
+    """What `run_batch` would do with the same requests `without_gone`, up to one that a check would stop;
+    `anew`: after all tables were emptied. Raises what it would raise.
     """
+    # Of clones the run would name a folder that nobody knows.
     if anew:
         refuse_while_running(site, [request.batch for request in requests])
+        refuse_unnumbered(site.tables, site.declared.name)
+    else:
+        refuse_without_ledger(site)
+        refuse_lost(site, rows=read_ledger(site.store, site.declared.name))
     emptied = files_of(site.tables) if anew else {}
     with _scratch(site, anew=anew) as scratch:
-        for request in requests:
+        for request in without_gone(scratch, requests, leaves_out=leaves_out):
             planned = _plan(scratch, request, before={**emptied, **files_of(scratch.tables)})
             yield planned
             if planned.stopped is not None:
@@ -155,7 +164,8 @@ def _scratch(site: Site, *, anew: bool) -> Iterator[Site]:
     """The pipeline on clones of its tables, or on none, which are gone afterwards."""
     for _ in range(TRIES):
         with _folder(site) as folder, tempfile.TemporaryDirectory(prefix="sash-docs-") as docs:
-            scratch, stood = Site(site.spark, folder, site.declared, Path(docs)), _ledger_now(site)
+            scratch = Site(site.spark, folder, site.declared, Path(docs), cloned=site.tables.root)
+            stood = _ledger_now(site)
             if not anew:
                 clone_tables(site.tables, scratch.tables)
             if _ledger_now(site) == stood:

@@ -19,7 +19,7 @@ from pipelines.store.attempts import BEGUN_AND_NOTED, first_of, highest, say_ver
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import OPENING, LedgerRow, have_gone, unfinished
 from pipelines.store.reader import left_over
-from pipelines.store.tables import PARTITIONED_BY, Columns
+from pipelines.store.tables import PARTITIONED_BY, Columns, Folder
 from pipelines.store.widening import holds
 from pipelines.store.writes import AS_READ
 
@@ -71,17 +71,17 @@ def refuse_without_ledger(site: Site) -> None:
         )
 
 
-def refuse_unnumbered(site: Site) -> None:
+def refuse_unnumbered(store: Folder, pipeline: str) -> None:
     """Raise `CorrectTheCall` where the numbers of attempts are gone: they would begin anew, and tables that
     remember higher ones would take nothing from those that have them.
     """
-    if small.is_there(site.tables, "attempts"):
+    if small.is_there(store, "attempts"):
         return
-    left = [it for it in PARTITIONED_BY if it != "runs" and small.is_there(site.tables, it)]
+    left = [it for it in PARTITIONED_BY if it != "runs" and small.is_there(store, it)]
     if left:
         raise CorrectTheCall(
-            f"pipeline `{site.pipeline.name}` has {', '.join(left)}, but of its tables attempts is gone from "
-            f"{site.tables.root}, whose numbers they remember. Put back a copy; without one, take that "
+            f"pipeline `{pipeline}` has {', '.join(left)}, but of its tables attempts is gone from "
+            f"{store.root}, whose numbers they remember. Put back a copy; without one, take that "
             "folder away, and run all"
         )
 
@@ -90,7 +90,7 @@ def refuse_lost(site: Site, *, rows: Collection[LedgerRow]) -> None:
     """Raise `CorrectTheCall` where a table is gone that batches have written: made anew it would be empty,
     and what the next batch publishes of it wrong.
     """
-    refuse_unnumbered(site)
+    refuse_unnumbered(site.tables, site.pipeline.name)
     published = [row.spec_fingerprint for row in rows if row.status == "published"]
     if not published:
         return

@@ -37,7 +37,7 @@ def empty_tables(site: Site, batches: Sequence[Interval]) -> None:
     check(site.spark, site.declared, schemas=schemas)
     suite = load_suite(site.declared.expectations)
     refuse_while_running(site, batches)
-    refuse_unnumbered(site)
+    refuse_unnumbered(site.tables, site.declared.name)
     anew = Site(site.spark, site.store, site.declared)
     shapes = shapes_of(anew, schemas=schemas)
     problems = (*unfit(anew, suite, shapes=shapes, schemas=schemas), *unknown_in(suite))

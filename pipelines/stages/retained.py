@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from pyspark.sql import DataFrame
@@ -11,24 +11,72 @@ from pipelines.combine import among_kept
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec
 from pipelines.finalise import kept_sessions
 from pipelines.intervals import Interval, floor_to, show_instant
-from pipelines.spec import Shape, Sliding
+from pipelines.spec import Pipeline, Shape, Sliding
 from pipelines.spec.durations import show_duration
 from pipelines.spec.places import with_lines
 from pipelines.stages.before import stood_before
-from pipelines.stages.site import Site, Work
-from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.opening import Opening
+from pipelines.stages.site import Request, Site, Work
+from pipelines.store.ledger_rows import LedgerRow, newest, standing
+from pipelines.store.opening import Opening, waiting_latenesses
+from pipelines.store.reader import read_ledger
 from pipelines.store.retention import (
     first_whole_us,
     forgotten_until_us,
+    gone_from,
     remembered_from_us,
     sure_before_us,
+    sure_from_us,
 )
 from pipelines.store.sql import ALL, Instant
+from pipelines.store.tables import Folder
 from pipelines.windows import session_windows, whole_after_us
 
 By = Literal["frame_end", "window_end"]
 """Where a partial frame, or a partial session, ends."""
+
+
+def kept_now_us(store: Folder, pipeline: Pipeline, *, rows: Sequence[LedgerRow]) -> int | None:
+    """Up to which end batches that have run cannot run again, as the ledger stands; `None`: all can."""
+    last = newest(row for row in rows if row.status == "published")
+    if last is None:
+        return None
+    return sure_from_us(
+        store,
+        pipeline,
+        watermark_us=last.watermark_after_us,
+        newest_end_us=last.batch.end_us,
+        latenesses=waiting_latenesses(rows),
+    )
+
+
+def without_gone(
+    site: Site, requests: Sequence[Request], *, leaves_out: Callable[[Request], None]
+) -> Iterator[Request]:
+    """The requests one after the other, each once the one before it is done: but those of batches that have
+    run and are older by then than what is kept, of which `leaves_out` is told. So a command of many batches
+    that was cut off, and is said again, goes on behind them. Where all are such, all are given.
+    """
+    gone = _gone(site, requests)
+    are_all = len(gone) == len(requests)
+    for request in requests:
+        if request.batch in gone and not are_all:
+            leaves_out(request)
+            continue
+        yield request
+        gone = _gone(site, requests)
+
+
+def _gone(site: Site, requests: Sequence[Request]) -> set[Interval]:
+    """Of the batches of many requests those that have run and are older than what is kept."""
+    may_be = site.declared.retention.frames_us is not None or gone_from(site.tables) is not None
+    if len(requests) == 1 or not may_be:
+        return set()
+    rows = read_ledger(site.store, site.declared.name)
+    kept_us = kept_now_us(site.tables, site.declared, rows=rows)
+    if kept_us is None:
+        return set()
+    done = {row.batch for row in standing(rows) if row.status == "published"}
+    return {it.batch for it in requests if it.batch in done and it.batch.end_us <= kept_us}
 
 
 def refuse_beyond_retention(site: Site, opening: Opening, *, rows: Sequence[LedgerRow]) -> None:

@@ -62,6 +62,8 @@ class Site:
     declared: Pipeline
     docs: Path | None = None
     """Where Data Docs are built; `None`: where the store says."""
+    cloned: str | None = None
+    """The folder of the tables that these are clones of, whose files they share."""
 
     @cached_property
     def pipeline(self) -> Pipeline:
@@ -71,6 +73,11 @@ class Site:
     @cached_property
     def tables(self) -> Store:
         return Store(root=folder_of(self.store, self.declared).root, spark=self.spark)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Where the files of the tables lie."""
+        return (self.tables.root, *([] if self.cloned is None else [self.cloned]))
 
     @cached_property
     def suite(self) -> Suite:

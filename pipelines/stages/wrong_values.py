@@ -38,7 +38,7 @@ def in_words(error: Exception, site: Site) -> SashError | None:
     spec = site.pipeline.path.name
     if isinstance(error, AnalysisException):
         return CorrectTheSpec(spec, (str(error).strip().splitlines()[0],))
-    unreadable = unreadable_file(error, store=site.store)
+    unreadable = unreadable_file(error, tables=site.folders)
     if unreadable is not None:
         return RunAgain(unreadable)
     problem = wrong_value(error)

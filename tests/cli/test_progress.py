@@ -41,6 +41,7 @@ def test_a_batch_goes_through_a_step_per_source_and_three_more():
 def test_without_a_terminal_each_report_is_a_line(capsys: pytest.CaptureFixture[str]):
     with progress(2, STEPS) as shown:
         assert isinstance(shown, Lines)
+        shown.passes()
         shown.begins(BATCHES[0])
         shown.done(reports()[0])
     assert capsys.readouterr().out == "batch [1970-01-01 00:00, 1970-01-01 00:01)\n  accumulate east: done\n"
@@ -53,7 +54,8 @@ def test_a_bar_names_the_step_at_work_and_ends_full():
         bars.begins(batch)
         for report in reports():
             bars.done(report)
-    assert sum(advance for _, advance in told.moves) == len(BATCHES) * len(STEPS)
+    bars.passes()
+    assert sum(advance for _, advance in told.moves) == (len(BATCHES) + 1) * len(STEPS)
     at_work = [words.split(") ")[1] for words, _ in told.moves[:5]]
     assert at_work == list(STEPS)
     assert told.notes == [f"batch {batch}: publish: done" for batch in BATCHES]

@@ -59,31 +59,6 @@ def test_an_abandoned_batch_leaves_the_tables_as_they_were(place: Place, spark: 
     assert early.code == 2 and "the stage accumulate has not run" in early.err
 
 
-def test_a_batch_does_not_run_where_a_table_is_gone_that_others_wrote(place: Place, spark: SparkSession):
-    place.write_rides(RIDES)
-    assert place.sash("run", *FIRST).code == 0
-    tables, ledger = Path(place.store) / "rides", read_ledger(place.store, "rides")
-    for gone, advice in (
-        ("frames", "compute all anew with --rebuild"),
-        ("attempts", "take that folder away"),
-    ):
-        (tables / gone).rename(tables.parent / gone)
-        refused = place.sash("run", *SECOND)
-        assert (refused.code, f"of its tables {gone} is gone" in refused.err) == (2, True), refused.err
-        assert advice in refused.err and not (tables / gone).exists()
-        if gone == "attempts":
-            refused = place.sash("run", *FIRST, "--rebuild", "--yes")
-            assert (refused.code, advice in refused.err) == (2, True), refused.err
-        (tables.parent / gone).rename(tables / gone)
-    assert read_ledger(place.store, "rides") == ledger
-    # Also where it went while a batch was at work, which failed of it.
-    place.write_run(day(2), day(3), "failed", fingerprint=ledger[0].spec_fingerprint)
-    (tables / "windows").rename(tables.parent / "windows")
-    assert "of its tables windows is gone" in place.sash("run", *SECOND).err
-    (tables.parent / "windows").rename(tables / "windows")
-    assert place.sash("run", *SECOND).code == 0
-
-
 @pytest.mark.slow
 def test_an_abandoned_batch_can_be_run_again(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
@@ -209,6 +184,24 @@ def test_what_is_beyond_retention_is_let_go_and_not_restated(place: Place, spark
     assert place.sash("run", *FIRST).code == 4
     assert place.sash("run", "--from", "2024-01-05", "--to", "2024-01-06").code == 0
     assert contents(place)["windows"] == windows
+
+
+@pytest.mark.slow
+def test_many_batches_said_again_leave_out_what_is_beyond_retention(place: Place, spark: SparkSession):
+    place.write_spec(("schedule:", "retention: {frames: 1 day}\nschedule:"))
+    place.write_rides([*RIDES, *[("Bern", 1.0, day(it, 12), day(it, 12)) for it in (5, 6)]])
+    daily = ("--from", "2024-01-01", "--to", "2024-01-07", "--every", "1d")
+    until_fifth = ("--from", "2024-01-01", "--to", "2024-01-06", "--every", "1d")
+    assert place.sash("run", *until_fifth).code == 0
+    # It was cut off in the sixth, by which the fourth is kept no more.
+    assert place.sash("stage", "accumulate", "--from", "2024-01-06", "--to", "2024-01-07").code == 0
+    planned, said = place.sash("plan", *daily), place.sash("run", *daily)
+    left_out = "left out: 4 batches, until 2024-01-05 00:00: run before, and older than what"
+    assert planned.code == 0 and planned.err.startswith(left_out) and planned.out.count("\n\nWatermark") == 2
+    assert (said.code, said.err) == (0, "")
+    assert left_out in said.out and "2 batches done" in said.out
+    rows = standing(read_ledger(place.store, "rides"))
+    assert [(it.status, it.revision) for it in rows] == [("published", 0)] * 6
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.errors import RunAgain
 from pipelines.ingest.unreadable import unreadable_file
+from pipelines.stages import Request
+from pipelines.stages.planning import plan_batches
 from tests.crash.world import ALONE, FIRST, SPEC, World
 
 OF_A_PAGE = """An error occurred while calling o97.save.
@@ -67,8 +69,11 @@ def test_over_connect_the_reason_stands_beside_what_failed() -> None:
 
 
 def test_a_file_of_a_table_is_nothing_to_take_away() -> None:
-    told = unreadable_file(ValueError(OF_A_PAGE), store="/data")
+    told = unreadable_file(ValueError(OF_A_PAGE), tables=["/clones/rides", "/data"])
     assert told is not None and told.endswith("put it back from a copy, or compute all anew, with --rebuild")
+    # Raw files may lie beside the tables.
+    beside = unreadable_file(ValueError(OF_A_PAGE), tables=["/data/a"])
+    assert beside is not None and beside.endswith(ADVICE)
 
 
 @pytest.mark.parametrize("told", ["[CAST_INVALID_INPUT] The value cannot be cast. SQLSTATE: 22018", ""])
@@ -104,5 +109,9 @@ def test_a_broken_file_of_a_table_is_told_as_one(spark: SparkSession, tmp_path: 
     for file in (world.store / "world" / "partial_frames").rglob("*.parquet"):
         if "_delta_log" not in file.parts:
             file.write_bytes(b"PAR1" + os.urandom(len(file.read_bytes()) - 8) + b"PAR1")
-    with pytest.raises(RunAgain, match="it is one of a table: put it back from a copy"):
+    told = "it is one of a table: put it back from a copy"
+    with pytest.raises(RunAgain, match=told):
         world.run(spark, FIRST)
+    # A plan reads the same files, through clones.
+    with pytest.raises(RunAgain, match=f"{world.store}/world/partial_frames/.+ {told}"):
+        list(plan_batches(world.site(spark), [Request(batch=FIRST)], leaves_out=print))

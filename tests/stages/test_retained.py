@@ -13,6 +13,7 @@ from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, load
 from pipelines.stages import Request, running
 from pipelines.stages.abandoning import abandon_batch
+from pipelines.stages.retained import without_gone
 from pipelines.store import small
 from pipelines.store.ledger import close_run
 from pipelines.store.retention import first_whole_us, say_forgotten, say_gone
@@ -38,12 +39,20 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rides:
     monkeypatch.setattr(running, "prepare", lambda *_, **__: None)
     made = Rides(tmp_path, spec=KEPT)
     for number in (4, 5):
-        run = made.begin(Interval(number * DAY, (number + 1) * DAY))
-        write(made, number * DAY + DAY // 2)
-        row = run.opening.row(fingerprint=made.fingerprint, started_at_us=run.opening.started_at_us or 0)
-        done = replace(row, status="published", watermark_after_us=number * DAY + DAY // 2)
-        close_run(made.store, run, row=done)
+        run_day(made, number)
     return made
+
+
+def day(number: int) -> Interval:
+    return Interval(number * DAY, (number + 1) * DAY)
+
+
+def run_day(rides: Rides, number: int) -> None:
+    run = rides.begin(day(number))
+    write(rides, number * DAY + DAY // 2)
+    row = run.opening.row(fingerprint=rides.fingerprint, started_at_us=run.opening.started_at_us or 0)
+    done = replace(row, status="published", watermark_after_us=number * DAY + DAY // 2)
+    close_run(rides.store, run, row=done)
 
 
 def write(rides: Rides, start_us: int) -> None:
@@ -61,6 +70,28 @@ def opened(rides: Rides, *, stage: str | None) -> int | None:
 def respelled(rides: Rides, told: str) -> Pipeline:
     rides.pipeline.path.write_text(with_window(told))
     return load(rides.pipeline.path)
+
+
+def test_of_many_batches_those_that_have_run_and_are_not_kept_any_more_are_left_out(kept: Rides):
+    left_out = list[Request]()
+
+    def given(*numbers: int, runs: int) -> list[int]:
+        found = []
+        requests = [Request(batch=day(number)) for number in numbers]
+        for request in without_gone(Place(kept), requests, leaves_out=left_out.append):  # type: ignore[arg-type]  # enough here
+            found.append(request.batch.start_us // DAY)
+            if found[-1] == runs:
+                run_day(kept, runs)
+        return found
+
+    # By the sixth the fourth is kept no more; the first never ran, and comes as a restatement.
+    assert given(6, 1, 4, 5, runs=6) == [6, 1, 5]
+    assert left_out == [Request(batch=day(4))]
+    # What is asked for by itself is refused; so are several of which none may run.
+    assert given(4, runs=0) == [4]
+    run_day(kept, 7)
+    assert given(4, 5, runs=0) == [4, 5]
+    assert len(left_out) == 1
 
 
 def test_batches_put_together_that_look_back_to_ids_that_may_be_gone_are_refused(kept: Rides):
