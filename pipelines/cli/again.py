@@ -11,9 +11,7 @@ from pipelines.cli.written import bounds, instant
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, hide
 from pipelines.store.ledger_rows import LedgerRow
-from pipelines.store.reader import replay_of, wishes_of
-
-FLAGS = ("final", "replace", "ignore_lateness")
+from pipelines.store.reader import FLAGS, replay_of, wishes_of
 
 
 def again(arguments: Arguments, pipeline: Pipeline, *, pending: LedgerRow) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from pipelines.cli.again import FLAGS, replay_again, run_again
+from pipelines.cli.again import replay_again, run_again
 from pipelines.cli.arguments import REPLAYED, Arguments
 from pipelines.cli.batches import (
     batches_of,
@@ -161,7 +161,7 @@ def interrupted(arguments: Arguments, request: Request, *, rows: Sequence[Ledger
         inside = interval_of(arguments) if arguments.command == "replay" else request.batch
         command = replay_again(arguments, request.replays, inside=inside)
     else:
-        command = run_again(arguments, request.batch, wishes=_wishes(request))
+        command = run_again(arguments, request.batch, wishes=request.wishes)
     return Interrupted(
         f"interrupted; batch {request.batch} is unfinished, and other batches wait for it. Nothing needs "
         f"repair: say it again with {command}"
@@ -173,13 +173,6 @@ def told_left_out(requests: Sequence[Request]) -> str:
     batches = "1 batch" if len(requests) == 1 else f"{len(requests):,} batches"
     until = show_instant(max(it.batch.end_us for it in requests))
     return f"left out: {batches}, until {until}: run before, and older than what `retention` keeps"
-
-
-def _wishes(request: Request) -> dict[str, int]:
-    wishes = {name: 1 for name in FLAGS if getattr(request, name)}
-    if request.watermark_us is not None:
-        wishes["watermark_us"] = request.watermark_us
-    return wishes
 
 
 def _reports(site: Site, request: Request, *, wait: bool) -> Iterator[Report]:

@@ -45,7 +45,6 @@ from pipelines.store.progress import (
     finished_stages,
     is_newest,
 )
-from pipelines.store.reader import replay_of
 from pipelines.store.tables import ATTEMPTS, RUNS
 
 STAGES = ("accumulate", "combine", "finalise", "publish")
@@ -104,20 +103,12 @@ def _open(site: Site, request: Request, *, stage: str | None = None, source: str
     opens(rows)
     if is_anew:
         prepare(site, request.batch, rows=rows)
-    asked = Asked(stage=stage, source=source, wishes=_wishes(request))
+    asked = Asked(stage=stage, source=source, wishes=request.wishes)
     run = open_run(site.tables, opens, fingerprint=fingerprint, asked=asked)
     if begun_sources(site.tables, run).difference(it.name for it in site.pipeline.sources):
         # A source has another name since, or is gone, and may have left rows.
         return replace(run, is_first=False)
     return run
-
-
-def _wishes(request: Request) -> dict[str, int]:
-    """What was asked beside the batch, so that whoever looks at an unfinished one can tell how to go on."""
-    flags = {name: 1 for name in ("final", "replace", "ignore_lateness") if getattr(request, name)}
-    flags |= {replay_of(request.replays): 1} if request.replays is not None else {}
-    at_us = request.watermark_us
-    return flags if at_us is None else {**flags, "watermark_us": at_us}
 
 
 def _refuse_too_early(work: Work, stage: str) -> None:

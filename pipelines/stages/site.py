@@ -24,7 +24,7 @@ from pipelines.spec import (
 from pipelines.store.ledger import Run
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.progress import CHANGED, noted
-from pipelines.store.reader import read_ledger
+from pipelines.store.reader import FLAGS, read_ledger, replay_of
 from pipelines.store.retention import first_whole_us, gone_from
 from pipelines.store.tables import Folder, Store
 from pipelines.windows import Gone
@@ -45,6 +45,14 @@ class Request:
     replace: bool = False
     ignore_lateness: bool = False
     replays: str | None = None
+
+    @property
+    def wishes(self) -> dict[str, int]:
+        """What is asked beside the batch, so that whoever looks at an unfinished one knows how to go on."""
+        wishes = {name: 1 for name in FLAGS if getattr(self, name)}
+        if self.replays is not None:
+            wishes[replay_of(self.replays)] = 1
+        return wishes if self.watermark_us is None else {**wishes, "watermark_us": self.watermark_us}
 
 
 def folder_of(store: str, pipeline: Pipeline) -> Folder:

@@ -23,6 +23,8 @@ from pipelines.store.instants import in_microseconds
 from pipelines.store.ledger_rows import OPENING, LedgerRow
 from pipelines.store.remembered import rows_of
 
+FLAGS = ("final", "replace", "ignore_lateness")
+"""What may be asked of a run beside its batch, and is so or not."""
 IN_ORDER = ('"run started"', "pane_index", "batch_start", "revision", "kind DESC")
 """The order of the panes of a window: as their runs came, for a session that is gone is taken back with the
 index of what came, and one that came back begins anew."""
