@@ -21,7 +21,7 @@ ASSIGNED = (
     r"|(?:access|account|api|private|pvt)_?key|\bsig|signature|\bjwt)"
 )
 """How a name ends that an address gives a secret to."""
-VALUE = r"(\"[^\"]+\"|\{[^}]*\}|[^\s;&\"`]+)"
+VALUE = r"(\"[^\"]+\"|'[^']+'|\{[^}]*\}|[^\s;&\"`]+)"
 """The secret: in quotes, in braces as drivers of Microsoft take it, or up to the next part of the address."""
 IN_ADDRESS = (
     # A secret may have `@` in it, and goes to the last one; what begins with a port is none.

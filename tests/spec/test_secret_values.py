@@ -75,6 +75,7 @@ def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str
         ("sc://spark:15002/;token=abc==", "sc://spark:15002/;token=***"),
         ("Endpoint=sb://bus;SharedAccessKey=Ab+C/d=", "Endpoint=sb://bus;SharedAccessKey=***"),
         ('required username="u" password="pa;ss";', 'required username="u" password=***;'),
+        ("required username='u' password='two words';", "required username='u' password=***;"),
         ("hdfs://namenode:8020/data/flights", "hdfs://namenode:8020/data/flights"),
         ("http://namenode:8020/data/a@b", "http://namenode:8020/data/a@b"),
         ("s3a://AKIA:se/cr+et@events/2013", "s3a://AKIA:***@events/2013"),
