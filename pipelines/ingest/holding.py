@@ -110,16 +110,17 @@ def _in_words(column: Column, kind: DataType) -> Column:
 
 
 def lengths_rules(events: DataFrame, windows: Sequence[Window]) -> dict[str, Column]:
-    """By name, whether an event says no length for a window that takes its length from it."""
-    rules = {}
+    """By name, whether an event says no length for a window that takes its length from it; several windows
+    may take it from one column, each from an instant of its own.
+    """
+    rules: dict[str, Column] = {}
     for window in windows:
-        if isinstance(window.shape, PerElement):
-            length = _told(events, window)
-            if length is not None:
-                fits = (length > 0) & (length <= F.lit(LATEST_US) - instant_of(window))
-                rules[f"{window.shape.column} is no length"] = ~F.col(IS_BROKEN) & ~F.coalesce(
-                    fits, F.lit(False)
-                )
+        length = _told(events, window) if isinstance(window.shape, PerElement) else None
+        if isinstance(window.shape, PerElement) and length is not None:
+            fits = (length > 0) & (length <= F.lit(LATEST_US) - instant_of(window))
+            breaks = ~F.col(IS_BROKEN) & ~F.coalesce(fits, F.lit(False))
+            name = f"{window.shape.column} is no length"
+            rules[name] = rules[name] | breaks if name in rules else breaks
     return rules
 
 
