@@ -47,5 +47,5 @@ lock: setup ## writes requirements.txt from requirements.in and requirements-dev
 	$(BIN)/python tools/delta_jars.py lock
 
 clean: ## removes what can be made again: .venv, what the demo made, caches; your tables in var/store stay
-	rm -rf .venv var/demo spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv var/demo var/demo.lock data/flights spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

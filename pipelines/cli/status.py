@@ -43,7 +43,7 @@ def _sections(
     if published:
         yield _counts(published)
         yield _watermark(published[-1])
-        yield substreams(pipeline, store, batch=published[-1].batch)
+        yield substreams(arguments, pipeline, store=store, batch=published[-1].batch)
         yield from _other_spec(pipeline, max(published, key=lambda row: row.started_at_us or 0))
         yield from _read_otherwise(pipeline, published)
     yield _what_to_do(arguments, pipeline, store=store, rows=rows)
@@ -100,9 +100,11 @@ def _other_spec(pipeline: Pipeline, row: LedgerRow) -> Iterator[str]:
         )
     elif found.new_windows:
         names = ", ".join(found.new_windows)
+        kept = pipeline.retention.frames_us is not None
+        beyond = "; it is refused where they ask for some beyond `retention`, unless they say `from`"
         yield (
             "The spec has windows that are new or of another shape, which the next run computes from the "
-            f"frames that there are: {names}"
+            f"frames that there are: {names}{beyond if kept else ''}"
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pipelines.cli.again import place_of, spec_of
+from pipelines.cli.arguments import Arguments
 from pipelines.cli.written import Value, indented, instant, table
 from pipelines.intervals import Interval
 from pipelines.spec import Pipeline, show_duration
@@ -22,7 +24,7 @@ HEADERS = (
 Row = dict[str, Value]
 
 
-def substreams(pipeline: Pipeline, store: str, *, batch: Interval) -> str:
+def substreams(arguments: Arguments, pipeline: Pipeline, *, store: str, batch: Interval) -> str:
     """A table of the substreams, the furthest behind first, and the sources that have not been seen."""
     start, end = instant(batch.start_us), instant(batch.end_us)
     where = f"source IS NOT NULL AND batch_start = '{start}' AND batch_end = '{end}'"
@@ -33,7 +35,10 @@ def substreams(pipeline: Pipeline, store: str, *, batch: Interval) -> str:
     listed = [_line(row, batch) for row in found[:SHOWN_SUBSTREAMS]]
     page = f"Substreams, the furthest behind first\n{indented(table(HEADERS, listed))}"
     if len(found) > len(listed):
-        page += f"\n  and {len(found) - len(listed):,} more: `sash show SPEC watermarks` has all"
+        page += (
+            f"\n  and {len(found) - len(listed):,} more: `sash show {spec_of(arguments)} watermarks --where "
+            f'"{where}" --limit {len(found)}{place_of(arguments)}` has all'
+        )
     seen = {row["source"] for row in found}
     unseen = [source.name for source in pipeline.sources if source.name not in seen]
     if unseen:

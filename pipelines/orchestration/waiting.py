@@ -58,5 +58,8 @@ def obstacle(
     stands = f"batch {pending.batch} is unfinished (its status is {pending.status})"
     if earlier is None and waited > PATIENCE:
         minutes = f"{waited.total_seconds() / 60:.0f} minutes"
-        return f"{stands}, and the ledger stands still since {minutes}; if nobody is at it, `sash abandon` it"
+        return (
+            f"{stands}, and the ledger stands still since {minutes}; if nobody is at it, `sash abandon` it, "
+            "or mark this run as failed and clear the failed tasks of its own"
+        )
     return stands

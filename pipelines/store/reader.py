@@ -172,7 +172,10 @@ def count_rows(store: str, pipeline_name: str, *, table: str, where: str | None 
 
 FAR = r"(?:0\d{3}|1[0-5]\d\d|16[0-7]\d|226[2-9]|22[7-9]\d|2[3-9]\d\d|[3-9]\d{3})"
 """Years that no count of nanoseconds in 64 bits reaches, which is what a literal is taken for."""
-INSTANTS = re.compile(rf"(?<!DATE )('{FAR}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{{1,6}})?)?Z?)?')")
+REST = r"-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?Z?)?"
+INSTANTS = re.compile(rf"(?<!DATE )('{FAR}{REST}')")
+IS_FAR = re.compile(rf"'{FAR}-\d\d-\d\d")
+ANY_INSTANT = re.compile(rf"(?:\b(?:DATE|TIMESTAMP)\s*)?('\d{{4}}{REST}')", re.I)
 IN_MICROSECONDS = r"""arrow_cast(\1, 'Timestamp(Microsecond, Some("UTC"))')"""
 
 
@@ -226,15 +229,15 @@ def _matching(tables: Mapping[str, DeltaTable], select: str, *, where: str | Non
     def answer(predicate: str) -> pa.Table:
         return _answer(tables, f"{select} FROM (SELECT * FROM rows WHERE ({predicate})){rest}")
 
-    far = INSTANTS.sub(IN_MICROSECONDS, where)
     try:
         try:
             return answer(where)
         except Exception:
             # What looks like a far instant may be a text or a date; if it is one, there is no answer so far.
-            if far == where:
+            # Near ones beside it, as in BETWEEN, would have it taken for nanoseconds too.
+            if IS_FAR.search(where) is None:
                 raise
-            return answer(far)
+            return answer(ANY_INSTANT.sub(IN_MICROSECONDS, where))
     except Exception as error:  # delta-rs raises nothing finer where a row cannot be worked out
         names = ", ".join(field.name for field in tables["rows"].schema().fields)
         raise CorrectTheCall(

@@ -175,16 +175,41 @@ def test_a_limit_leaves_the_newest(store: str, limit: int, expected: list[int]):
         ("window_start < '9999-12-31'", [40, 30, 20, 10]),
         ("window_start > '0001-01-01'", [40, 30, 20, 10]),
         ("window_start >= TIMESTAMP'2013-01-01 03:00:00' AND Carrier like'it%'", [40]),
+        ("window_start > timestamp '1400-01-01 00:00:00'", [40, 30, 20, 10]),
+        ("window_start > date '0001-01-01' AND event_count > 30", [40]),
         # What looks like one may be a text, or a date.
         ("Carrier <> '9999-12-31' AND event_count < 30", [10]),
         ("Carrier IN ('AA', '9999-12-31')", [10]),
         ("day < '9999-12-31'", [40, 30, 20, 10]),
+        ("day BETWEEN '2013-01-01' AND '9999-12-31' AND event_count < 20", [10]),
         ("false", []),
     ],
 )
 def test_a_predicate_chooses_rows(store: str, where: str, expected: list[int]):
     assert counts(store, where) == expected
     assert count_rows(store, "flights", table="windows", where=where) == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("closes_at BETWEEN '2013-01-01' AND '9999-12-31'", [1]),
+        ("closes_at BETWEEN '2013-01-01' AND '9999-12-31T23:59:59.999999Z'", [1, 2]),
+        ("closes_at IN ('2013-01-01', '9999-12-31T23:59:59.999999Z')", [1, 2]),
+    ],
+)
+def test_a_far_instant_may_stand_beside_a_near_one(tmp_path: Path, where: str, expected: list[int]):
+    last = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+    rows = pa.table(
+        {
+            "window": ["hourly"] * 2,
+            "window_start": pa.array([at(0)] * 2, INSTANT),
+            "closes_at": pa.array([at(0), last], INSTANT),
+            "event_count": [1, 2],
+        }
+    )
+    write_deltalake(table_path(str(tmp_path), "flights", table="windows"), rows)
+    assert sorted(counts(str(tmp_path), where)) == expected
 
 
 def test_all_rows_are_counted_without_a_predicate(store: str):
