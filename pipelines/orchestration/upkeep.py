@@ -69,13 +69,15 @@ def _may_be_spec(path: Path) -> bool:
 def maintain(spec: str, store: str | None) -> dict[str, int]:
     """Keep one pipeline's tables small; returns how many files each has."""
     from pipelines.stages.site import folder_of
-    from pipelines.store.upkeep import maintain_table, tables_of
+    from pipelines.store.upkeep import maintain_table, tables_of, why_states_stay
 
     pipeline = load(Path(spec))
     tables = folder_of(store_of(pipeline, store), pipeline)
     kept = [maintain_table(tables, table, pipeline=pipeline) for table in tables_of(tables)]
     for one in kept:
         log.info("%s: %d files, now %d; %d rows let go", one.table, one.before, one.after, one.let_go)
+    if kept and (why := why_states_stay(tables, pipeline=pipeline)):
+        log.warning("%s", why)
     if not kept:
         log.warning("%s has no tables in the store that this DAG is given: no batch has run there", spec)
     return {one.table: one.after for one in kept}

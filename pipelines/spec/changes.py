@@ -75,6 +75,15 @@ def have_other_triggers(before: str, after: str) -> bool:
     return OF_ALL_PANES in was or any(was[name] != now[name] for name in both)
 
 
+def have_other_windows(before: str, after: str) -> bool:
+    """Whether there are other windows under the one state fingerprint than under the other, or events of
+    theirs may be late otherwise. The oldest fingerprints tell of none.
+    """
+    was, now = _parsed(before), _parsed(after)
+    told = bool(_windows(was) and _windows(now))
+    return told and (_windows(was) != _windows(now) or was.get(LATENESS) != now.get(LATENESS))
+
+
 def without_reading(fingerprint: str) -> str:
     """A state fingerprint without what it tells of how rows are read, told apart and judged."""
     told = (READ, SUBSTREAM, LATENESS)

@@ -11,7 +11,14 @@ from dataclasses import replace as replaced
 
 from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
 from pipelines.intervals import LATEST_US, Interval, largest, merge, without
-from pipelines.spec import Changes, changes_between, have_other_triggers, latenesses_of, windows_of
+from pipelines.spec import (
+    Changes,
+    changes_between,
+    have_other_triggers,
+    have_other_windows,
+    latenesses_of,
+    windows_of,
+)
 from pipelines.store.ledger_rows import LedgerRow, Status, unfinished
 
 
@@ -182,7 +189,7 @@ def _judged_end(rows: Sequence[LedgerRow], batch: Interval, *, previous: LedgerR
 
 def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:
     """What the spec asks of the tables beyond what the one before did. Raises what they cannot serve."""
-    last = max([row for row in rows if row.status == "published"], key=_started_us, default=None)
+    last = _last_to_start(rows)
     if last is None:
         return Changes()
     waits = any(have_other_triggers(it, fingerprint) for it in _since_timers(rows))
@@ -201,6 +208,16 @@ def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:
             "the store", tuple(f"made by another spec: {it}. {rebuild}" for it in found.problems)
         )
     return replaced(found, new_triggers=waits, latenesses=latenesses)
+
+
+def _last_to_start(rows: Sequence[LedgerRow]) -> LedgerRow | None:
+    return max([row for row in rows if row.status == "published"], key=_started_us, default=None)
+
+
+def ran_with_other_windows(rows: Sequence[LedgerRow], fingerprint: str) -> bool:
+    """Whether the last batch to run had other windows, or let events of them be late otherwise."""
+    last = _last_to_start(rows)
+    return last is not None and have_other_windows(last.spec_fingerprint, fingerprint)
 
 
 def waiting_latenesses(rows: Sequence[LedgerRow]) -> tuple[tuple[str, int], ...]:

@@ -18,12 +18,12 @@ from deltalake.exceptions import CommitFailedError
 
 from pipelines.errors import WaitForTheBatch
 from pipelines.intervals import EARLIEST_US, Interval
-from pipelines.spec import Pipeline
+from pipelines.spec import Pipeline, state_fingerprint
 from pipelines.store import small
 from pipelines.store.asked import are_any, first_of
 from pipelines.store.ledger import read_rows
 from pipelines.store.ledger_rows import LedgerRow, have_gone, newest, unfinished
-from pipelines.store.opening import waiting_latenesses
+from pipelines.store.opening import ran_with_other_windows, waiting_latenesses
 from pipelines.store.retention import (
     is_said_forgotten,
     is_said_gone,
@@ -85,6 +85,21 @@ def maintain_table(folder: Folder, table: str, *, pipeline: Pipeline) -> Kept:
         # The entries of a month ago that no younger version needs; a batch that begins now goes back to this.
         opened.cleanup_metadata()
     return Kept(table=table, before=before, after=len(opened.file_uris()), let_go=let_go, deleted=deleted)
+
+
+def why_states_stay(folder: Folder, *, pipeline: Pipeline) -> str | None:
+    """What to say where nothing goes that `retention` names; `None` where it does.
+
+    Whoever takes a change of the windows back has some that wait for what the others do not: until a batch
+    has run, nobody can tell.
+    """
+    has_other = ran_with_other_windows(read_rows(folder), state_fingerprint(pipeline))
+    if pipeline.retention.frames_us is None or not has_other:
+        return None
+    return (
+        f"frames, sessions and ids of {pipeline.name} all stay: its last batch ran with other windows, or "
+        "another `allowed_lateness`, than the spec has now. They go once a batch has run with these"
+    )
 
 
 def _let_go(folder: Folder, table: str, *, pipeline: Pipeline) -> int:
@@ -175,8 +190,7 @@ def _has_several(opened: DeltaTable) -> bool:
 
 def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[LedgerRow]) -> Beyond | None:
     """The rows that retention lets go, as the ledger stands."""
-    published = [row for row in rows if row.status == "published"]
-    last = newest(published)
+    last = newest(row for row in rows if row.status == "published")
     if last is None:
         return None
     if table == "late_events" and pipeline.retention.late_events_us is not None:
@@ -188,11 +202,20 @@ def _beyond(folder: Folder, table: str, *, pipeline: Pipeline, rows: Sequence[Le
         newest_end_us=last.batch.end_us,
         latenesses=waiting_latenesses(rows),
     )
-    if kept_us is None or table not in (*OF_FRAMES, *OF_SESSIONS, "event_ids"):
+    if kept_us is None or ran_with_other_windows(rows, state_fingerprint(pipeline)):
         return None
     if table == "event_ids":
         return _beyond_memory(folder, pipeline, rows=rows, from_us=remembered_from_us(rows, kept_us=kept_us))
-    going, old = _old_states(folder, table, kept_us=kept_us, newest_us=last.batch.end_us)
+    if table not in (*OF_FRAMES, *OF_SESSIONS):
+        return None
+    return _beyond_states(folder, table, rows=rows, kept_us=kept_us, newest_us=last.batch.end_us)
+
+
+def _beyond_states(
+    folder: Folder, table: str, *, rows: Sequence[LedgerRow], kept_us: int, newest_us: int
+) -> Beyond | None:
+    """Frames and sessions, and what they were combined from, that nothing needs."""
+    going, old = _old_states(folder, table, kept_us=kept_us, newest_us=newest_us)
     if not are_any(folder, table, where=old):
         return None
     say_gone(folder, going, still_mine=lambda: _refuse(folder, table, rows=rows))

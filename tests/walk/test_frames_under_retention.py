@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from tests.cli.conftest import Place, Ride, day, place
 from tests.walk.test_changed_spec import rows
-from tests.walk.test_windows_under_retention import KEPT, RIDES
+from tests.walk.test_windows_under_retention import KEPT, RIDES, standing
 
 __all__ = ["place"]
 
@@ -89,3 +89,35 @@ def test_a_batch_that_never_ran_and_reaches_back_to_what_is_gone_brings_what_is_
     assert said.code == 0 and "changes windows that begin before 2024-01-04 00:00" in said.err
     chur = [(it["window"], it["window_start"]) for it in rows(place, "windows") if it["city"] == "Chur"]
     assert sorted(chur) == [("hourly", day(4)), ("rolling", day(4)), ("visits", day(4, 0, 5))]
+
+
+#  Mon Jan 1                                            Mon 8   Tue 9  12:00
+#  weekly ──────────────────────────────────────────────┤ due      Bern
+WEEKLY = ("  hourly:", "  weekly: {tumbling: 7 days, offset: 4 days}\n  hourly:")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "edited",
+    [[KEPT], [KEPT, (WEEKLY[0], WEEKLY[1].replace("7 days", "1 day"))]],
+    ids=["without the window", "of another size"],
+)
+def test_upkeep_under_windows_that_no_batch_has_run_with_lets_nothing_go_that_others_wait_for(
+    place: Place, spark: SparkSession, edited: list[tuple[str, str]]
+):
+    place.write_spec(KEPT, WEEKLY)
+    place.write_rides([*RIDES, ("Bern", 9.0, day(9, 12), day(9, 13))])
+    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-06", "--every", "1d").code == 0
+    place.write_spec(*edited)
+    said = place.sash("maintain")
+    assert said.code == 0 and "warning: frames, sessions and ids of rides all stay" in said.err
+    assert first_frame(place) == day(1, 12)
+    place.write_spec(KEPT, WEEKLY)
+    assert place.sash("maintain").err == ""
+    assert place.sash("run", "--from", "2024-01-06", "--to", "2024-01-10", "--every", "1d").code == 0
+    assert standing(place, "weekly") == [("weekly", day(1), 3.5)]
+    # Once a batch has run without it, nothing waits any more.
+    place.write_spec(KEPT)
+    assert place.sash("run", "--from", "2024-01-10", "--to", "2024-01-11").code == 0
+    said = place.sash("maintain")
+    assert (said.code, said.err) == (0, "") and first_frame(place) > day(1, 12)
