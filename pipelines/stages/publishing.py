@@ -206,14 +206,13 @@ def _keeps_others(work: Work) -> bool:
     is not asked.
     """
     mine = f"{on_days_of(work.batch)} AND {is_batch(work.batch)}"
-    asked = ["quarantine"]
-    if any(source.event_id is not None for source in work.pipeline.sources):
-        asked.append("event_ids")
+    # Ids also where none is declared any more: whoever declares them again looks for them.
+    asked = [it for it in ("quarantine", "event_ids") if small.is_there(work.tables, it)]
     if any(keeps_others(work, table, where=mine) for table in asked):
         return True
     opening, kept_us = work.run.opening, work.pipeline.retention.late_events_us
     newest_us = work.batch.end_us if opening.newest_end_us is None else opening.newest_end_us
     if kept_us is not None and work.batch.end_us <= newest_us - kept_us:
         return False
-    known = [it.name for it in work.pipeline.windows if it.name not in opening.changes.new_windows]
-    return keeps_others(work, "late_events", where=f"{mine} AND {is_of_windows(known)}")
+    is_of_new = is_of_windows(opening.changes.new_windows)
+    return keeps_others(work, "late_events", where=f"{mine} AND NOT {is_of_new}")

@@ -125,6 +125,35 @@ def told(home: Path) -> list[list[str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("declared", "table"),
+    [
+        (("arrival_time: arrived", "arrival_time: arrived\n  event_id: {of: [fare]}"), "event_ids"),
+        (("  hourly:", "  halves: {tumbling: 30 minutes}\n  ever: {global: true}\n  hourly:"), "late_events"),
+    ],
+)
+def test_what_a_spec_takes_away_that_declares_it_no_more_is_another_revision(
+    place: Place, spark: SparkSession, declared: tuple[str, str], table: str
+) -> None:
+    """Whoever declares it once more is told so by the ledger: the states alone are those of before."""
+    first, second = (("run", "--from", f"2024-01-0{it}", "--to", f"2024-01-0{it + 1}") for it in (1, 2))
+    place.write_rides([*RIDES, ("Bern", 30.0, day(1, 7, 30), day(2, 8))])
+    place.write_spec(declared)
+    for words in (first, second, second):
+        assert place.sash(*words).code == 0
+    left = [it for it in rows(place, table) if it.get("window") in (None, "halves")]
+    place.write_spec(
+        ("  hourly:", "  ever: {global: true}\n  hourly:") if table == "late_events" else ("", "")
+    )
+    for _ in range(2):
+        assert place.sash(*second).code == 0
+    now = [it for it in rows(place, table) if it.get("window") in (None, "halves")]
+    assert len(now) < len(left)
+    assert [it["revision"] for it in runs_of(place)] == [0, 0, 1]
+    assert {it["revision"] for it in rows(place, "panes")} == {0}
+
+
+@pytest.mark.slow
 def test_what_is_expected_of_a_number_of_panes_is_not_asked_where_none_changes(
     spark: SparkSession, tmp_path: Path
 ) -> None:
