@@ -91,7 +91,7 @@ def replayed(
     if left:
         say(f"batch {left[0]} is unfinished, and comes first")
     if wanted:
-        say(f"{table}: {many(sum(wanted.values()), 'row')}, of {_batches(wanted)} that run again")
+        say(f"{table}: {many(sum(wanted.values()), 'row')}, of {many(len(wanted), 'batch')} that run again")
     more: list[Interval] = []
     if what == "quarantine":
         rows = {row.batch: row.ingested or 0 for row in _published(pipeline, store) if may_run(row.batch)}
@@ -99,7 +99,7 @@ def replayed(
         more = _that_count_more(arguments, pipeline, store=store, found=found, ingested=ingested)
     _refuse_gone(pipeline, store, batches=more, table=table)
     if more:
-        say(f"rows that had no time arrive in {_batches(more)} more, which run again too")
+        say(f"rows that had no time arrive in {many(len(more), 'batch')} more, which run again too")
     # Those that count more come before the others, whose rows tell of them whenever the replay is cut off.
     batches = dict.fromkeys([*left, *more, *sorted(wanted)])
     return [Request(batch=batch, ignore_lateness=what == "late", replays=what) for batch in batches]
@@ -189,10 +189,6 @@ def _left(pipeline: Pipeline, store: str, *, what: str) -> list[Interval]:
         return []
     happened = attempts.read(folder_of(store, pipeline))
     return [] if any(one.what == "begun" and one.is_of(batch, revision) for one in happened) else [batch]
-
-
-def _batches(batches: Collection[Interval]) -> str:
-    return f"{len(batches):,} batch{'' if len(batches) == 1 else 'es'}"
 
 
 def _published(pipeline: Pipeline, store: str) -> list[LedgerRow]:

@@ -170,9 +170,8 @@ def interrupted(arguments: Arguments, request: Request, *, rows: Sequence[Ledger
 
 def told_left_out(requests: Sequence[Request]) -> str:
     """What to say of batches that have run, and cannot run again."""
-    batches = "1 batch" if len(requests) == 1 else f"{len(requests):,} batches"
-    until = show_instant(max(it.batch.end_us for it in requests))
-    return f"left out: {batches}, until {until}: run before, and older than what `retention` keeps"
+    number, until = many(len(requests), "batch"), show_instant(max(it.batch.end_us for it in requests))
+    return f"left out: {number}, until {until}: run before, and older than what `retention` keeps"
 
 
 def _reports(site: Site, request: Request, *, wait: bool) -> Iterator[Report]:
@@ -192,7 +191,7 @@ def _summary(pipeline: Pipeline, store: str, *, batches: int, done: Counter[str]
     watermark_us = last.watermark_after_us if last else None
     fates = ", ".join(f"{done[fate]:,} {fate}" for fate in FATES)
     told = (
-        f"{batches} batch{'' if batches == 1 else 'es'} done in {seconds:.1f} s",
+        f"{many(batches, 'batch')} done in {seconds:.1f} s",
         f"{many(done['ingested'], 'row')} ({fates})",
         many(done["panes"], "pane"),
         f"watermark {instant(watermark_us)}",

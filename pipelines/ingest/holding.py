@@ -115,11 +115,11 @@ def lengths_rules(events: DataFrame, windows: Sequence[Window]) -> dict[str, Col
     """
     rules: dict[str, Column] = {}
     for window in windows:
-        length = _told(events, window) if isinstance(window.shape, PerElement) else None
-        if isinstance(window.shape, PerElement) and length is not None:
+        shape = window.shape
+        if isinstance(shape, PerElement) and (length := _told(events, window)) is not None:
             fits = (length > 0) & (length <= F.lit(LATEST_US) - instant_of(window))
             breaks = ~F.col(IS_BROKEN) & ~F.coalesce(fits, F.lit(False))
-            name = f"{window.shape.column} is no length"
+            name = f"{shape.column} is no length"
             rules[name] = rules[name] | breaks if name in rules else breaks
     return rules
 

@@ -61,5 +61,6 @@ def _these(counts: Counts, *kinds: str) -> str:
 
 
 def many(number: int, what: str) -> str:
-    """`1 row`, `2,812 rows`."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    """`1 row`, `2,812 rows`, `2 batches`."""
+    plural = f"{what}es" if what.endswith("ch") else f"{what}s"
+    return f"{number:,} {what if number == 1 else plural}"
