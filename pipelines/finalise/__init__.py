@@ -8,11 +8,11 @@ closed one changes only by a restatement; and the same frames give the same pane
 from pipelines.finalise.concern import Concern, concern_of
 from pipelines.finalise.news import CAME, counts_news, frame_news, session_news
 from pipelines.finalise.panes import panes
-from pipelines.finalise.publication import Publication
+from pipelines.finalise.publication import Publication, Reached
 from pipelines.finalise.reshaped import as_brought, as_if_taken_back, taken_back
 from pipelines.finalise.results import RESULT_BOUNDS, finished, last_published, with_values
 from pipelines.finalise.retractions import Present, retracted_sessions
-from pipelines.finalise.sessions import kept_sessions, session_states, with_cut_anew
+from pipelines.finalise.sessions import kept_sessions, session_states, with_cut_anew, with_remade
 from pipelines.finalise.windows import CORRECTED, CUT, all_of, window_states
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Concern",
     "Present",
     "Publication",
+    "Reached",
     "all_of",
     "as_brought",
     "as_if_taken_back",
@@ -39,5 +40,6 @@ __all__ = [
     "taken_back",
     "window_states",
     "with_cut_anew",
+    "with_remade",
     "with_values",
 ]

@@ -14,20 +14,28 @@ from pipelines.windows import Gone, closes_us, grace_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
-    """The end of the batch, the watermarks after it, and whether it restates an older one.
+class Reached:
+    """How far a watermark had come before the batch, and how far it has after it."""
 
-    `arrival_us` is the watermark of windows by arrival time, `new_windows` are definitions that no batch
-    before knew, `reshaped` those of them whose name stood for another shape, `gone` is what retention has let
-    go, `counted` are the definitions whose news is counted, `taking_late` those whose windows take events
-    although they have closed, up to which end, `cut_short` those of which a shorter lateness has closed some
-    before the batch, up to which end. `brings_nothing`: the batch has run before with the same events, so
-    what is of it came earlier too.
+    before_us: int | None
+    after_us: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """The end of the batch, how far event time and arrival time have come in it, and whether it restates an
+    older one.
+
+    `new_windows` are definitions that no batch before knew, `reshaped` those of them whose name stood for
+    another shape, `gone` is what retention has let go, `counted` are the definitions whose news is counted,
+    `taking_late` those whose windows take events although they have closed, up to which end, `cut_short`
+    those of which a shorter lateness has closed some before the batch, up to which end. `brings_nothing`:
+    the batch has run before with the same events, so what is of it came earlier too.
     """
 
     batch_end_us: int
-    watermark_us: int | None
-    arrival_us: int | None
+    by_event: Reached
+    by_arrival: Reached
     restated: bool
     new_windows: tuple[str, ...] = ()
     reshaped: tuple[str, ...] = ()
@@ -61,16 +69,16 @@ class Publication:
         """Whether a window of a definition was closed by a shorter lateness: no event of the batch is its."""
         return _ends_until(self.cut_short.get(window.name), window)
 
-    def reached_us(self, window: Window) -> int | None:
-        """The watermark after the batch for windows of a definition."""
-        return self.arrival_us if window.time == "arrival" else self.watermark_us
+    def reached(self, window: Window) -> Reached:
+        """How far the time of a definition's windows has come."""
+        return self.by_arrival if window.time == "arrival" else self.by_event
 
     def is_final(self, pipeline: Pipeline) -> Column:
         """Whether a window is closed after the batch."""
         end_us = F.coalesce(F.unix_micros("window_end"), F.lit(LATEST_US))
         is_final = F.lit(False)
         for window in pipeline.windows:
-            reached_us = self.reached_us(window)
+            reached_us = self.reached(window).after_us
             if reached_us is not None:
                 closing_us = closes_us(end_us, window.allowed_lateness_us + grace_us(window.shape))
                 is_final |= (F.col("window") == window.name) & (F.lit(reached_us) >= closing_us)

@@ -92,22 +92,24 @@ def as_taken_back(
     """What stands of these definitions as it is taken back by itself: `_last`, timing, index, whether it is
     the last pane.
     """
-    timing = F.when(is_due_after(windows, publication), F.lit("LATE")).otherwise(F.lit("EARLY"))
     return stands.select(
         *pipeline.key,
         *RESULT_BOUNDS,
         "_last",
-        timing.alias("timing"),
+        _timing_alone(windows, publication).alias("timing"),
         (F.col("_last.pane_index") + 1).alias("pane_index"),
         publication.is_final(pipeline).alias("is_final"),
     )
 
 
-def is_due_after(windows: Sequence[Window], publication: Publication) -> Column:
-    """Whether a window of one of these definitions is due after the batch."""
+def _timing_alone(windows: Sequence[Window], publication: Publication) -> Column:
+    """The timing of a window of one of these definitions that no pane tells of."""
     grace = by_window(windows, lambda it: F.lit(grace_us(it.shape)))
-    reached_us = by_window(windows, lambda it: F.lit(publication.reached_us(it)))
-    return F.coalesce(F.unix_micros("window_end") + grace <= reached_us, F.lit(False))
+    end_us = F.unix_micros("window_end") + grace
+    before_us = by_window(windows, lambda it: F.lit(publication.reached(it).before_us))
+    after_us = by_window(windows, lambda it: F.lit(publication.reached(it).after_us))
+    was_due = F.when(end_us <= before_us, F.lit("LATE"))
+    return was_due.when(end_us <= after_us, F.lit("ON_TIME")).otherwise(F.lit("EARLY"))
 
 
 def as_panes(retracted: DataFrame, pipeline: Pipeline, *, restated: bool) -> DataFrame:

@@ -13,8 +13,8 @@ from pipelines.combine import TOUCHED
 from pipelines.finalise.concern import Concern, is_closing, timing
 from pipelines.finalise.results import RESULT_BOUNDS
 from pipelines.finalise.windows import CLOSES, CORRECTED, CUT
-from pipelines.spec import Pipeline, Window
-from pipelines.windows import is_apart, keeps_apart, session_windows, splits
+from pipelines.spec import Pipeline
+from pipelines.windows import is_apart, keeps_apart, session_windows
 
 NEAR = "_near_"
 
@@ -69,17 +69,12 @@ def _marked(rows: DataFrame, touched: DataFrame | None, *, pipeline: Pipeline, r
 def _with_touched(rows: DataFrame, touched: DataFrame, *, pipeline: Pipeline, surely: Column) -> DataFrame:
     """Of sessions those that are surely concerned and those of touched keys, and whether they hold news."""
     others = touched if CORRECTED in touched.columns else touched.withColumn(CORRECTED, F.lit(True))
-    near = renamed(others, NEAR, pipeline=pipeline, beside=("event_count", CORRECTED))
+    near = renamed(others, NEAR, pipeline=pipeline, beside=(CORRECTED,))
     of_key = same_place(NEAR, (*pipeline.key, "window"))
     perhaps = rows.where(~surely).join(near, on=of_key, how="left_semi")
     candidates = rows.where(surely).unionByName(perhaps)
-    # What is gone from it a session does not hold any more; it may have reached to where that was. Of those
-    # that are cut anew it is known otherwise.
-    windows = session_windows(pipeline)
-    was_there = (F.col(f"{NEAR}event_count") == 0) & ~is_apart(windows) & _meets(NEAR, windows)
-    holds = of_key & (inside(NEAR, "") | was_there)
     place = (*pipeline.key, *RESULT_BOUNDS)
-    found = candidates.select(*place).join(near, on=holds).groupBy(*place)
+    found = candidates.select(*place).join(near, on=of_key & inside(NEAR, "")).groupBy(*place)
     marks = found.agg(F.max(f"{NEAR}{CORRECTED}").alias(CORRECTED))
     marks = marks.select(*[F.col(name).alias(f"{NEAR}{name}") for name in place], CORRECTED)
     told = candidates.join(marks, on=same_place(NEAR, place), how="left")
@@ -87,17 +82,28 @@ def _with_touched(rows: DataFrame, touched: DataFrame, *, pipeline: Pipeline, su
     return told.withColumns(held).select(*rows.columns, TOUCHED, CORRECTED)
 
 
-def with_cut_anew(
-    states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline, marks: Sequence[str]
-) -> DataFrame:
-    """The states, where sessions that the batch has cut anew are marked, as `CUT`, or as `TOUCHED` and
-    `CORRECTED`: an event may move the bounds of later ones that do not hold it. As corrected also those that
-    have more or fewer events in the same bounds. `stood` are those before the batch, where they are known.
+def with_cut_anew(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline) -> DataFrame:
+    """The states, with `CUT` where the batch has cut a session anew: an event may move the bounds of later
+    ones that do not hold it. `stood` are those before the batch, where they are known.
     """
     windows = session_windows(pipeline)
     if not any(keeps_apart(it.shape) for it in windows):
         return states
-    is_new = is_apart(windows)
+    return _with_others(states, stood, pipeline=pipeline, marks=(CUT,))
+
+
+def with_remade(states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline) -> DataFrame:
+    """The states, with `TOUCHED` and `CORRECTED` where a restatement has given a session other bounds, or
+    more or fewer events in the same: what it took away none holds any more. `stood` as above.
+    """
+    return _with_others(states, stood, pipeline=pipeline, marks=(TOUCHED, CORRECTED))
+
+
+def _with_others(
+    states: DataFrame, stood: DataFrame | None, *, pipeline: Pipeline, marks: Sequence[str]
+) -> DataFrame:
+    """The states, with marks where a session did not stand before; as `CUT` only such as may be cut anew."""
+    is_new = is_apart(session_windows(pipeline)) if CUT in marks else F.lit(True)
     if stood is None:
         return states.withColumns({mark: F.col(mark) | is_new for mark in marks})
     near = renamed(stood.where("event_count > 0"), NEAR, pipeline=pipeline, beside=("event_count",))
@@ -136,14 +142,6 @@ def _is_that(prefix: str, pipeline: Pipeline) -> Column:
     for bound in ("window_start", "window_end"):
         same &= F.col(f"{bound}_us") == F.unix_micros(f"{prefix}{bound}")
     return same
-
-
-def _meets(prefix: str, windows: Sequence[Window]) -> Column:
-    """Whether what has a prefix overlaps the row, or touches it where that makes them one."""
-    start, end = F.col(f"{prefix}window_start"), F.col(f"{prefix}window_end")
-    overlaps = (start < F.col("window_end")) & (F.col("window_start") < end)
-    touches = (start == F.col("window_end")) | (F.col("window_start") == end)
-    return overlaps | (touches & ~splits(windows))
 
 
 def same_place(prefix: str, names: Sequence[str]) -> Column:

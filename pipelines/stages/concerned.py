@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame
 
 from pipelines.accumulate import FRAME, PROTO, marked
 from pipelines.aggregates import BY_CHANCE
-from pipelines.combine import TOUCHED
 from pipelines.finalise import (
     CORRECTED,
     Concern,
@@ -23,7 +22,7 @@ from pipelines.finalise import (
     counts_news,
     session_states,
     window_states,
-    with_cut_anew,
+    with_remade,
 )
 from pipelines.intervals import EARLIEST_US, LATEST_US, Interval, merge, without
 from pipelines.spec import Cumulate, Every, Sliding
@@ -73,8 +72,8 @@ def publication_of(work: Work, groups: Sequence[Group]) -> Publication:
     by_event, by_arrival = reached(work)
     return Publication(
         batch_end_us=work.batch.end_us,
-        watermark_us=by_event.after_us,
-        arrival_us=by_arrival.after_us,
+        by_event=by_event,
+        by_arrival=by_arrival,
         restated=work.restates,
         brings_nothing=work.has_run_alike,
         new_windows=work.run.opening.changes.new_windows,
@@ -249,7 +248,9 @@ def _of_sessions(work: Work, concerns: Sequence[Concern], *, whose: str) -> Conc
     reach = f"{_of_windows(concerns)} AND (({meets}) OR ({overlapping(work, sessions=which)}))"
     if work.restates:
         stood = stood_before(work, "sessions")
-        states = with_cut_anew(states, stood, pipeline=work.pipeline, marks=(TOUCHED, CORRECTED))
+        # The same bounds as those of a session that is asked for are asked for too.
+        there = None if stood is None else stood.where(which)
+        states = with_remade(states, there, pipeline=work.pipeline)
     states = of_sessions_that_are_kept(work, states)
     return Concerned(states=states, reach=reach, covering=reach)
 

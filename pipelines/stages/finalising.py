@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.finalise import (
-    CUT,
     RESULT_BOUNDS,
     Present,
     Publication,
@@ -103,7 +102,7 @@ def _with_cut_anew(work: Work, groups: Sequence[Group], *, found: Sequence[Conce
 
     def marked(it: Concerned) -> Concerned:
         near = None if stood is None else stood.where(it.reach)
-        return replaced(it, states=with_cut_anew(it.states, near, pipeline=work.pipeline, marks=(CUT,)))
+        return replaced(it, states=with_cut_anew(it.states, near, pipeline=work.pipeline))
 
     return [marked(it) if group.of_sessions else it for group, it in zip(groups, found, strict=True)]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from pipelines.finalise import Concern, concern_of
+from pipelines.finalise import Concern, Reached, concern_of
 from pipelines.ingest.watermark import arrival_watermark
 from pipelines.intervals import largest
 from pipelines.spec import Window
@@ -12,14 +12,6 @@ from pipelines.stages.coarser import are_new
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import watermark_of
 from pipelines.windows import grid_of, merges
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
-    """How far a watermark had come before the batch, and how far it has after it."""
-
-    before_us: int | None
-    after_us: int | None
 
 
 def reached(work: Work) -> tuple[Reached, Reached]:

@@ -26,7 +26,6 @@ from pipelines.windows.sessions import (
     by_window,
     is_apart,
     is_in_order,
-    splits,
     with_cuts,
     with_islands,
 )
@@ -63,7 +62,6 @@ __all__ = [
     "merges",
     "session_windows",
     "since",
-    "splits",
     "starts_of",
     "whole_after_us",
     "window_function",

@@ -32,7 +32,7 @@ def is_apart(windows: Sequence[Window]) -> Column:
     return _is_of([window for window in windows if keeps_apart(window.shape)])
 
 
-def splits(windows: Sequence[Window]) -> Column:
+def _splits(windows: Sequence[Window]) -> Column:
     """Whether a row is of a definition whose sessions stay two where they touch."""
     return _is_of([window for window in windows if touching(window.shape) == "split"])
 
@@ -46,7 +46,7 @@ def with_islands(rows: DataFrame, windows: Sequence[Window], *, key: Sequence[st
     """The rows and `ISLAND`, the start of the run of overlapping rows that each is in."""
     in_order = W.partitionBy(*key, "window").orderBy("start_us", "end_us")
     reach = F.max("end_us").over(in_order.rowsBetween(W.unboundedPreceding, -1))
-    begins = reach.isNull() | (F.col("start_us") > reach) | (splits(windows) & (F.col("start_us") == reach))
+    begins = reach.isNull() | (F.col("start_us") > reach) | (_splits(windows) & (F.col("start_us") == reach))
     so_far = in_order.rowsBetween(W.unboundedPreceding, W.currentRow)
     return rows.withColumn(ISLAND, F.max(F.when(begins, F.col("start_us"))).over(so_far))
 

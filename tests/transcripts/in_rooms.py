@@ -21,6 +21,7 @@ from pipelines.finalise import (
     Concern,
     Present,
     Publication,
+    Reached,
     concern_of,
     counts_news,
     finished,
@@ -124,16 +125,17 @@ class Rooms:
         return partial_frames(states, self.pipeline, watermark_us=self.before_us)
 
     def _about(self, batch: Batch, *, after_us: int) -> tuple[Concern, Publication]:
-        before_us, reached_us = self.before_us, after_us
-        arrival_us = arrival_watermark(batch.end, event_us=after_us)
-        if self.window.time == "arrival":
-            before_us = arrival_watermark(self.ended_us, event_us=self.before_us)
-            reached_us = batch.end if arrival_us is None else arrival_us
-        concern = concern_of(self.window, before_us=before_us, after_us=reached_us, restated=False)
+        by_event = Reached(before_us=self.before_us, after_us=after_us)
+        by_arrival = Reached(
+            before_us=arrival_watermark(self.ended_us, event_us=self.before_us),
+            after_us=arrival_watermark(batch.end, event_us=after_us),
+        )
+        mine = by_arrival if self.window.time == "arrival" else by_event
+        concern = concern_of(self.window, before_us=mine.before_us, after_us=mine.after_us, restated=False)
         publication = Publication(
             batch_end_us=batch.end,
-            watermark_us=after_us,
-            arrival_us=arrival_us,
+            by_event=by_event,
+            by_arrival=by_arrival,
             restated=False,
             counted=(self.window.name,) if counts_news(self.window) else (),
         )

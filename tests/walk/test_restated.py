@@ -46,6 +46,22 @@ def test_what_only_becomes_due_by_a_restatement_is_published_as_its_mode_has_it(
     assert sorted(told["news"]) == sorted(told["undone"])
 
 
+def test_what_is_emptied_as_it_becomes_due_is_taken_back_on_time(spark: SparkSession, tmp_path: Path) -> None:
+    told = (
+        "time: {max_disorder: 20 s}\npanes: {early: each batch}\n"
+        "windows: {visits: {session: 10 s}, tens: {tumbling: 10 s}}\n"
+    )
+    clicks: list[Click] = [("ann", 1, 50, 0)]
+    site = site_of(spark, tmp_path, clicks, spec=SPEC.partition("windows:")[0] + told)
+    for rows in (clicks, [("bob", 2, 100, 0)]):
+        write_clicks(tmp_path, rows)
+        list(run_batch(site, Request(batch=BATCH)))
+    panes = in_microseconds(tmp_path / "store" / "clicks" / "panes")
+    said = sorted((it["window"], it["kind"], it["timing"]) for it in panes if it["user"] == "ann")
+    early, gone = ("insert", "EARLY"), ("retract", "ON_TIME")
+    assert said == [(window, *it) for window in ("tens", "visits") for it in (early, gone)]
+
+
 def test_an_average_of_whole_numbers_is_corrected_however_little_it_changes(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -121,6 +121,22 @@ def test_sessions_that_only_met_what_a_restatement_took_away_go_on_waiting(
     assert told_by(tmp_path, 1) == {("split", "ann", "insert", 2)}
 
 
+def test_a_session_that_began_anew_beside_a_closed_one_goes_on_waiting_as_that_one_goes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    #   82 |---------| 92 is closed at 95, and 86 |---------| 96, which the next batch brings, waits
+    told = "panes: {early: {rows: 2}}\nwindows: {visits: {session: 10 s}}\n"
+    clicks: list[Click] = [("ann", 1, 82, 0), ("bob", 2, 95, 0), ("ann", 4, 86, 100)]
+    site = site_of(spark, tmp_path, clicks, spec=f"{HEAD}{told}")
+    for batch in (BATCH, NEXT):
+        list(run_batch(site, Request(batch=batch)))
+    write_clicks(tmp_path, clicks[1:])
+    list(run_batch(site, Request(batch=BATCH)))
+    panes = in_microseconds(tmp_path / "store" / "clicks" / "panes")
+    said = [(it["user"], it["kind"], it["timing"], it["total"], it["revision"]) for it in panes]
+    assert sorted(said) == [("ann", "insert", "ON_TIME", 1, 0), ("ann", "retract", "LATE", 1, 1)]
+
+
 def test_what_waits_and_becomes_due_by_a_restatement_is_no_correction(
     spark: SparkSession, tmp_path: Path
 ) -> None:
