@@ -28,8 +28,10 @@ dag.get_task("choose_batch").max_wait = timedelta(seconds=10)
 #              23:30     06:00     23:00                    page has it; `b` is of the day before
 #  a                     n         1
 #  b           n
-#  c                               100, on the third, and 7 that arrive on the seventh: late, forwards
+#  c                               100, on the third, and 7 that arrive on the 25th: late, forwards
 LAST = 31
+EARLY_DAY, LATE_DAY = 3, 25
+"""When `c` is seen, and when it arrives once more."""
 
 
 def day(number: int) -> datetime:
@@ -42,8 +44,8 @@ def write_day(folder: Path, number: int, *, more: int = 0) -> None:
     rows = [
         f"b,{before} 23:30,{this} 00:10,{number}",
         f"a,{this} 06:00,{this} 06:00,{number + more}",
-        *([f"c,{this} 12:00,{this} 12:00,100"] if number == 3 else []),
-        *([f"c,{day(3):%Y-%m-%d} 12:00,{this} 12:00,7"] if number == 7 else []),
+        *([f"c,{this} 12:00,{this} 12:00,100"] if number == EARLY_DAY else []),
+        *([f"c,{day(EARLY_DAY):%Y-%m-%d} 12:00,{this} 12:00,7"] if number == LATE_DAY else []),
         f"a,{this} 23:00,{this} 23:00,1",
     ]
     (folder / "data" / f"{this}.csv").write_text("".join(f"{row}\n" for row in rows))

@@ -1,7 +1,7 @@
 """A month filled in by Airflow: several days at once, again and backwards over what is there, kept small.
 
-`forwards` is filled in from its first day on, `backwards` ten days of it from the last; both read the same
-files, one a day.
+`forwards` is filled in from its first day on, `backwards` from its last, four days at once; both read the
+same files, one a day.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.intervals import to_us
+from pipelines.intervals import from_us, to_us
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.reader import NEWEST_FIRST, read_table
 from tests.conftest import SMALL_WORK
@@ -34,20 +34,21 @@ from tests.system.serving import ledger, serving, spark_of, stored
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
-BACKWARDS_LAST = 10
+AT_ONCE = 4
 AGAIN, CHANGED = range(11, 21), 15
 """The days that are filled in again; of them one whose file changed."""
 CHANGED_LATER = 23
 """A day whose file changes before the whole month is filled in again, forwards."""
-MONTH_SECONDS = 1200
+MONTH_SECONDS = 2400
 CLOCKS = ("started_at", "finished_at", "stage_seconds")
 SASH = "from pipelines.cli.main import process; process()"
 Row = dict[str, object]
 
 
 def make_backfills(airflow: Services) -> None:
-    create(airflow, "forwards", dates(1, LAST), "--max-active-runs", "4")
-    create(airflow, "backwards", dates(1, BACKWARDS_LAST), "--max-active-runs", "1", "--run-backwards")
+    at_once = ("--max-active-runs", str(AT_ONCE))
+    create(airflow, "forwards", dates(1, LAST), *at_once)
+    create(airflow, "backwards", dates(1, LAST), *at_once, "--run-backwards")
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +62,15 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 
 
 @pytest.fixture(scope="module")
-def ten_days(airflow: Services) -> list[Row]:
-    """The runs of the ten days that were filled in backwards."""
-    return runs_done(airflow, "backwards", count=BACKWARDS_LAST)
-
-
-@pytest.fixture(scope="module")
 def month(airflow: Services) -> list[Row]:
     """The runs of the month that was filled in forwards."""
     return runs_done(airflow, "forwards", count=LAST)
+
+
+@pytest.fixture(scope="module")
+def backwards(airflow: Services) -> list[Row]:
+    """The runs of the month that was filled in backwards."""
+    return runs_done(airflow, "backwards", count=LAST)
 
 
 @pytest.fixture(scope="module")
@@ -115,41 +116,57 @@ def test_a_month_of_runs_four_at_once_leaves_what_one_after_the_other_leaves(
 
 
 def test_four_runs_were_at_work_at_once_and_their_batches_one_after_the_other(
-    airflow: Services, month: list[Row]
+    airflow: Services, month: list[Row], backwards: list[Row]
 ) -> None:
-    began, ended = (sorted(str(run[it]) for run in month) for it in ("start_date", "end_date"))
-    at_once = [sum(it <= start for it in began) - sum(it <= start for it in ended) for start in began]
-    assert max(at_once) == 4
-    batches = ledger(airflow, "forwards")
-    assert [row.batch.start_us for row in batches] == [to_us(day(it)) for it in range(1, LAST + 1)]
-    for earlier, later in pairwise(batches):
-        assert (earlier.finished_at_us or 0) < (later.started_at_us or 0)
+    for name, runs in (("forwards", month), ("backwards", backwards)):
+        began, ended = (sorted(str(run[it]) for run in runs) for it in ("start_date", "end_date"))
+        at_once = [sum(it <= start for it in began) - sum(it <= start for it in ended) for start in began]
+        assert max(at_once) == AT_ONCE
+        batches = in_their_order(airflow, name)
+        assert {it.batch.start_us for it in batches} == {to_us(day(it)) for it in range(1, LAST + 1)}
+        for earlier, later in pairwise(batches):
+            assert (earlier.finished_at_us or 0) < (later.started_at_us or 0)
+    forwards = in_their_order(airflow, "forwards")
+    assert forwards == sorted(forwards, key=lambda row: row.batch.start_us)
 
 
-def test_ten_days_backwards_have_the_windows_of_forwards_but_for_what_is_late_forwards(
-    airflow: Services, ten_days: list[Row], month: list[Row]
+def in_their_order(airflow: Services, pipeline: str) -> list[LedgerRow]:
+    """The batches of a pipeline as they began."""
+    return sorted(ledger(airflow, pipeline), key=lambda row: row.started_at_us or 0)
+
+
+def test_backwards_a_batch_begins_before_no_later_one_but_those_at_work_beside_it(
+    airflow: Services, backwards: list[Row]
 ) -> None:
-    began = [row.started_at_us or 0 for row in ledger(airflow, "backwards")]
-    assert began == sorted(began, reverse=True)
-    forwards = {it for it in values(airflow, "forwards") if it[3] <= day(BACKWARDS_LAST)}
-    backwards = values(airflow, "backwards")
+    began = [row.batch.start_us for row in in_their_order(airflow, "backwards")]
+    overtaken = [sum(it > start for it in began[place:]) for place, start in enumerate(began)]
+    assert max(overtaken) < AT_ONCE
+
+
+def test_a_month_backwards_has_the_windows_of_forwards_but_for_what_is_late_forwards(
+    airflow: Services, month: list[Row], backwards: list[Row]
+) -> None:
+    there, here = (values(airflow, it) for it in ("forwards", "backwards"))
     held = [("daily", 3, 4), ("rolling", 1, 4), ("rolling", 2, 5), ("rolling", 3, 6)]
     of_c = [(window, "c", day(start), day(end)) for window, start, end in held]
-    assert forwards - backwards == {(*it, 1, 100, 1) for it in of_c}
-    assert backwards - forwards == {(*it, 2, 107, 2) for it in of_c}
+    assert there - here == {(*it, 1, 100, 1) for it in of_c}
+    assert here - there == {(*it, 2, 107, 2) for it in of_c}
     assert {row["missed"] for row in stored(airflow, "late_events", pipeline="forwards")} == {1, 3}
     assert stored(airflow, "late_events", pipeline="backwards") == []
 
 
 def test_what_an_older_batch_brings_to_a_due_window_is_a_late_pane_restated(
-    airflow: Services, ten_days: list[Row]
+    airflow: Services, backwards: list[Row]
 ) -> None:
+    newest, others, last = [], [], 0
     panes = stored(airflow, "panes", pipeline="backwards")
-    newest = [it for it in panes if it["batch_start"] == day(BACKWARDS_LAST)]
+    for row in in_their_order(airflow, "backwards"):
+        mine = [it for it in panes if it["batch_start"] == from_us(row.batch.start_us)]
+        (newest if row.batch.start_us > last else others).extend(mine)
+        last = max(last, row.batch.start_us)
     assert {(it["timing"], it["restated"]) for it in newest} == {("ON_TIME", False)}
-    others = [it for it in panes if it not in newest]
     assert {(it["timing"], it["restated"]) for it in others} == {("LATE", True)}
-    assert len(others) > 9 * 5
+    assert len(others) > (LAST - AT_ONCE) * 5
 
 
 @dataclass(frozen=True)
@@ -183,12 +200,12 @@ def test_a_month_over_runs_that_exist_leaves_them_alone_and_restates_them_when_a
 ) -> None:
     stood, often = standing(airflow), tries(airflow, "forwards", task="combine")
     write_day(airflow.folder, CHANGED_LATER, more=500)
-    create_without_scheduler(airflow, "forwards", dates(1, LAST), "--max-active-runs", "4")
+    create_without_scheduler(airflow, "forwards", dates(1, LAST), "--max-active-runs", str(AT_ONCE))
     await_done(airflow, "forwards")
     assert tries(airflow, "forwards", task="combine") == often
     assert standing(airflow) == stood
 
-    options = ("--max-active-runs", "4", "--reprocess-behavior", "completed")
+    options = ("--max-active-runs", str(AT_ONCE), "--reprocess-behavior", "completed")
     create_without_scheduler(airflow, "forwards", dates(1, LAST), *options)
     again = [it + 1 for it in often]
     await_that(lambda: tries(airflow, "forwards", task="combine") == again, MONTH_SECONDS)
@@ -249,7 +266,7 @@ def clear_the_first_done_again(airflow: Services, month: list[Row]) -> int:
 
 
 def test_upkeep_puts_the_files_of_every_pipeline_together_and_changes_no_row(
-    airflow: Services, month: list[Row], ten_days: list[Row]
+    airflow: Services, month: list[Row], backwards: list[Row]
 ) -> None:
     pipelines = ("backwards", "forwards")
     before = {it: files(airflow, it) for it in pipelines}
