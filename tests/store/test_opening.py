@@ -10,7 +10,7 @@ from pipelines.errors import ChooseAnotherBatch, CorrectTheSpec, WaitForTheBatch
 from pipelines.intervals import Interval
 from pipelines.spec import Changes
 from pipelines.store.ledger_rows import LedgerRow, Status
-from pipelines.store.opening import Opening, opening_of
+from pipelines.store.opening import Opening, opening_of, ran_with_other_windows
 
 DAY = 10
 
@@ -219,6 +219,18 @@ def test_a_window_that_comes_back_in_another_shape_takes_back_what_replaced_batc
     given_up = [replace(it, finished_at_us=None) for it in covered]
     found = opening_of([*given_up, wide], batch(2), fingerprint=again, replace=False).changes
     assert found.reshaped == ()
+
+
+def test_the_last_to_start_tells_with_which_windows_batches_run() -> None:
+    both, one = told("each", hourly="1", rolling="2"), told("each", hourly="1")
+    rows = [replace(row(1), spec_fingerprint=both), replace(row(0, revision=1), spec_fingerprint=one)]
+    assert ran_with_other_windows(rows, one) and not ran_with_other_windows(rows, both)
+    # Triggers are no others, and one that is at work has not run.
+    assert not ran_with_other_windows(rows, told("rows", hourly="1", rolling="2"))
+    assert not ran_with_other_windows([*rows, replace(row(2, "running"), spec_fingerprint=one)], both)
+    assert ran_with_other_windows(rows, f"{both};#lateness=l")
+    # The oldest fingerprints tell of no windows.
+    assert not ran_with_other_windows([row(1)], both) and not ran_with_other_windows([], both)
 
 
 def test_a_batch_again_knows_nothing_of_older_ones_that_first_ran_since() -> None:
