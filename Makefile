@@ -34,8 +34,8 @@ check: setup ## what CI runs: style, types, tests
 	$(BIN)/mypy
 	@$(MAKE) --no-print-directory test
 
-soak: setup ## batches with kills, full disks, double runs…: make soak BATCHES=200 SEED=1
-	$(BIN)/python -m tests.crash.soak $(or $(BATCHES),200) $(or $(SEED),1)
+soak: setup ## batches with kills, full disks, double runs…: make soak BATCHES=200 SEED=1, or GO_ON=its folder
+	$(BIN)/python -m tests.crash.soak $(or $(GO_ON),$(or $(BATCHES),200) $(or $(SEED),1))
 
 bench: setup ## measures, as a table at the end
 	$(PYTEST) -s tests/benchmarks

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pipelines.intervals import Interval
 from pipelines.stages import Request
@@ -52,7 +53,14 @@ class Twinned(Changing):
         super().__post_init__()
         self.added = list(ADDED)
         self.apart = self.folder / "twin"
-        self.twin = Worker(self.apart)
+
+    @cached_property
+    def twin(self) -> Worker:
+        return Worker(self.apart)
+
+    def __getstate__(self) -> dict[str, object]:
+        """All but the process."""
+        return {name: it for name, it in vars(self).items() if name != "twin"}
 
     def text(self) -> str:
         return super().text() + "".join(written(name, *it) for name, it in WINDOWS.items())

@@ -48,6 +48,8 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            # What ends the soak, and is said to all that it has started, ends no batch in the middle.
+            start_new_session=True,
         )
         self.is_ready = False
 
