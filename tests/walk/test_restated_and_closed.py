@@ -7,7 +7,7 @@ here each event that was kept is in one session, a closed one is published, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,29 +18,21 @@ from pyspark.sql import SparkSession
 from pipelines.intervals import Interval
 from tests.oracle.publishing import Definition, Event, Row
 from tests.walk.published import in_microseconds, rows_of
-from tests.walk.story import Windows
-from tests.walk.test_generated import examples
-from tests.walk.test_generated_shapes import (
-    BATCHES,
-    Told,
-    all_shapes,
-    are_many,
-    happened,
-    has_much,
-    some_shapes,
-)
-from tests.walk.test_restated_shapes import (
+from tests.walk.retold import (
+    Changes,
     Place,
     Retold,
+    Run,
     Standing,
+    Value,
     again,
-    interval,
     may_tell,
-    timing_of,
     value,
+    walk_through,
 )
-
-Value = tuple[int, int]
+from tests.walk.story import Windows
+from tests.walk.test_generated import examples
+from tests.walk.test_generated_shapes import Told, all_shapes, are_many, happened, has_much, some_shapes
 
 
 class Judged(Retold):
@@ -90,17 +82,23 @@ def keeps(definition: Definition, event: Event, watermark: int | None) -> bool:
     return not all(definition.is_closed(end, watermark) for _, end in definition.alone(event))
 
 
-def broken(
-    definition: Definition, told: Sequence[Row], *, before: Standing, after: Standing, restates: bool
-) -> list[object]:
-    """What of the windows of one definition breaks a law, after a run that told this."""
+def broken(story: Judged, definition: Definition, run: Run) -> list[object]:
+    """What of one definition breaks a law, after a run."""
+    if definition.sessions_of is None:
+        return broken_windows(definition, run)
+    return [it for key in story.keys for it in broken_sessions(story, definition, key, after=run.after)]
+
+
+def broken_windows(definition: Definition, run: Run) -> list[object]:
+    """What of the windows of one definition breaks a law, after a run."""
     found: list[object] = []
+    before, after, restates = run.before, run.after, run.restates
     tables = (before.contents, after.contents, before.windows, after.windows)
     for place in {it for table in tables for it in table if it[0] == definition.name}:
-        rows = [row for row in told if (row.window, row.key, row.start, row.end) == place]
+        rows = [row for row in run.told if (row.window, row.key, row.start, row.end) == place]
         stood, stands = before.windows.get(place), after.windows.get(place)
         was, is_now = (content_of(it, place) for it in (before, after))
-        timing = timing_of(definition, place[3], before=before, after=after)
+        timing = run.timing_of(definition, place[3])
         had_closed, closes = (
             definition.is_closed(place[3], it.reached(definition)) for it in (before, after)
         )
@@ -145,46 +143,22 @@ def broken_sessions(story: Judged, definition: Definition, key: str, *, after: S
 @given(told=some_shapes.filter(has_much), events=happened().filter(are_many), changes=again)
 @examples(1)
 def test_some_windows_that_close_keep_the_laws_of_a_restatement(
-    spark: SparkSession, told: Told, events: list[Event], changes: list[tuple[int, int]]
+    spark: SparkSession, told: Told, events: list[Event], changes: Changes
 ) -> None:
-    walk_through(spark, told, events, changes)
+    keep_the_laws(spark, told, events, changes)
 
 
 @pytest.mark.slow
 @given(told=all_shapes.filter(has_much), events=happened().filter(are_many), changes=again)
 @examples(4, always_the_same=False)
 def test_all_windows_that_close_keep_the_laws_of_a_restatement(
-    spark: SparkSession, told: Told, events: list[Event], changes: list[tuple[int, int]]
+    spark: SparkSession, told: Told, events: list[Event], changes: Changes
 ) -> None:
-    walk_through(spark, told, events, changes)
+    keep_the_laws(spark, told, events, changes)
 
 
-def walk_through(
-    spark: SparkSession, told: Told, events: list[Event], changes: list[tuple[int, int]]
-) -> None:
-    """Batch after batch, one again after each but the first with other rows, and the end of time."""
+def keep_the_laws(spark: SparkSession, told: Told, events: list[Event], changes: Changes) -> None:
+    """Each run does."""
     with TemporaryDirectory() as folder:
         story = Judged(spark, Path(folder), events, told)
-        for number in range(BATCHES):
-            run(story, number, final=number == BATCHES - 1)
-            if number:
-                place, seed = changes[number - 1]
-                run(story, place % (number + 1), seed=seed)
-
-
-def run(story: Judged, number: int, *, final: bool = False, seed: int | None = None) -> None:
-    """A run, after which all laws hold; with a seed one of other rows."""
-    before, restates = story.stands(), seed is not None
-    if seed is not None:
-        story.change(interval(number), seed)
-    published = story.tell(interval(number), final=final)
-    after = story.stands()
-    definitions = {it.definition.name: it.definition for it in story.publishers}
-    for name, definition in definitions.items():
-        if definition.sessions_of is None:
-            mine = [row for row in published if row.window == name]
-            found = broken(definition, mine, before=before, after=after, restates=restates)
-        else:
-            found = [it for key in story.keys for it in broken_sessions(story, definition, key, after=after)]
-        assert not found, (number, restates, definition, found, before.by_event, after.by_event)
-    assert story.adding_up(story.told) == after.windows, (number, restates)
+        walk_through(story, changes, partial(broken, story))
