@@ -29,7 +29,7 @@ class Standing:
     """What there is between two runs: all events by window, what `windows` holds, and the watermarks."""
 
     contents: Contents
-    windows: dict[Place, tuple[int, int]]
+    windows: dict[Place, Value]
     by_event: int | None
     by_arrival: int | None
 
