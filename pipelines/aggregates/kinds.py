@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -10,6 +12,7 @@ from pyspark.sql.types import (
     DecimalType,
     IntegralType,
     MapType,
+    NullType,
     NumericType,
     StringType,
     StructType,
@@ -57,8 +60,10 @@ def instead_of(kind: DataType) -> str | None:
     """What is allowed where values are compared and grouped, if this type is not.
 
     Tables, hashes and states compare text by its bytes; with a collation two of them would be equal here and
-    not there.
+    not there. And no table keeps a column of which it is not known what may stand in it.
     """
+    if _holds(kind, lambda it: isinstance(it, NullType)):
+        return "what has a type, like `CAST(NULL AS INT)`"
     if not can_be_ordered(kind):
         return "what has an order: no maps"
     return "text without a collation, like `lower(…) COLLATE UTF8_BINARY`" if _is_collated(kind) else None
@@ -66,20 +71,19 @@ def instead_of(kind: DataType) -> str | None:
 
 def can_be_ordered(kind: DataType) -> bool:
     """Whether Spark has an order for values of the type: it has none for maps, and for what holds one."""
-    if isinstance(kind, MapType | VariantType | CalendarIntervalType):
-        return False
-    if isinstance(kind, ArrayType):
-        return can_be_ordered(kind.elementType)
-    return not isinstance(kind, StructType) or all(can_be_ordered(field.dataType) for field in kind)
+    return not _holds(kind, lambda it: isinstance(it, MapType | VariantType | CalendarIntervalType))
 
 
 def _is_collated(kind: DataType) -> bool:
+    return _holds(kind, lambda it: isinstance(it, StringType) and not it.isUTF8BinaryCollation())
+
+
+def _holds(kind: DataType, is_one: Callable[[DataType], bool]) -> bool:
+    """Whether the type, or one of those that it is made of, is such a one."""
     match kind:
-        case StringType():
-            return not kind.isUTF8BinaryCollation()
         case ArrayType():
-            return _is_collated(kind.elementType)
+            return _holds(kind.elementType, is_one)
         case StructType():
-            return any(_is_collated(field.dataType) for field in kind)
+            return any(_holds(field.dataType, is_one) for field in kind)
         case _:
-            return False
+            return is_one(kind)

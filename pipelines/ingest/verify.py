@@ -80,8 +80,8 @@ def verify(spark: SparkSession, pipeline: Pipeline, *, schemas: Schemas) -> tupl
     for source in pipeline.sources:
         rows = spark.createDataFrame([], schemas[source.name])
         wrong = _wrong_selects(rows, source)
-        # A column of which only the name is known keeps the place of one that cannot be had.
-        select = tuple((name, "NULL" if name in wrong else sql) for name, sql in source.select)
+        # A text keeps the place of a column that cannot be had, of which only the name is known.
+        select = tuple((name, "''" if name in wrong else sql) for name, sql in source.select)
         known = replace(source, select=select, where=None)
         events = select_columns(rows, known)
         # What `select` has given another name is gone after the source's own expressions.

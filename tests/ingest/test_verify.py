@@ -92,6 +92,25 @@ def test_a_wrong_select_hides_no_other_problem_and_makes_none(spark: SparkSessio
     assert by.startswith("source `main`: aggregate `best`: by: `ranc`: ")
 
 
+def test_what_is_compared_and_grouped_has_a_type(spark: SparkSession, tmp_path: Path) -> None:
+    problems = problems_of(
+        spark,
+        tmp_path,
+        ("  event_time: t", '  select: {side: "NULL"}\n  event_time: t'),
+        ("key: [team]", "key: [side]"),
+        ("{distinct: user}", '{collect_list: "array()"}\n  nulls: {count: side}'),
+        ("by: score", 'by: "NULL"'),
+    )
+    told = (
+        "key `side` is VOID",
+        "users`: collect_list: `array()` is ARRAY<VOID>",
+        "best`: by: `NULL` is VOID",
+    )
+    assert len(problems) == len(told)
+    for words, problem in zip(told, problems, strict=True):
+        assert problem.endswith(f"{words}; allowed is what has a type, like `CAST(NULL AS INT)`")
+
+
 def test_a_total_has_no_room_for_more_than_35_digits_after_the_point(
     spark: SparkSession, tmp_path: Path
 ) -> None:
