@@ -28,6 +28,7 @@ windows:
 """
 OF_ALL: list[Click] = [(user, 1, at, 0) for user in ("ann", "cem", "eve") for at in (1, 2, 3)]
 Said = tuple[str, str, str, int]
+Told = dict[tuple[str, str], set[tuple[str, int, int]]]
 
 
 def told_by(home: Path, revision: int) -> set[Said]:
@@ -38,9 +39,9 @@ def told_by(home: Path, revision: int) -> set[Said]:
     return {(it["window"], it["user"], it["kind"], it["total"]) for it in mine}
 
 
-def told_again(home: Path, *, timing: str) -> dict[tuple[str, str], set[tuple[str, int, int]]]:
+def told_again(home: Path, *, timing: str) -> Told:
     """By window and user: kind, total and index of what the first revision published so."""
-    told: dict[tuple[str, str], set[tuple[str, int, int]]] = {}
+    told: Told = {}
     for row in in_microseconds(home / "store" / "clicks" / "panes"):
         if row["revision"] == 1 and row["timing"] == timing:
             said = (row["kind"], row["total"], row["pane_index"])
@@ -48,9 +49,22 @@ def told_again(home: Path, *, timing: str) -> dict[tuple[str, str], set[tuple[st
     return told
 
 
-def only_cem_is_corrected(
-    told: dict[tuple[str, str], set[tuple[str, int, int]]], *, window: str, accumulates: bool
+def correct_cem(
+    spark: SparkSession, home: Path, windows: list[str], *, more: tuple[Click, ...] = (), reaches: int
 ) -> None:
+    """All three are told of; a fourth of ann's waits from a batch of its own, eve's and cem's from the one
+    that runs again, in which cem's is corrected and one of bob's reaches far.
+    """
+    stays: list[Click] = [*OF_ALL, *more, ("ann", 16, 2, 100), ("eve", 32, 2, 200)]
+    spec = "\n".join([f"{HEAD}windows:", *windows, ""])
+    site = site_of(spark, home, [*stays, ("cem", 64, 2, 200)], spec=spec)
+    for batch in (BATCH, NEXT, THIRD):
+        list(run_batch(site, Request(batch=batch)))
+    write_clicks(home, [*stays, ("cem", 65, 2, 200), ("bob", 8, reaches, 201)])
+    list(run_batch(site, Request(batch=THIRD)))
+
+
+def only_cem_is_corrected(told: Told, *, window: str, accumulates: bool) -> None:
     again = set() if accumulates else {("retract", 3, 1)}
     assert told[window, "ann"] == again | {("insert", 19, 1)}
     assert told[window, "eve"] == again | {("insert", 35, 1)}
@@ -147,15 +161,7 @@ def test_what_waits_and_becomes_due_by_a_restatement_is_no_correction(
         for name, shape in shapes.items()
         for mode in modes
     ]
-    #   ann's fourth waits from a batch of its own, eve's from the one that runs again; cem's is corrected
-    first: list[Click] = [*OF_ALL, ("ann", 16, 2, 100), ("eve", 32, 2, 200)]
-    site = site_of(
-        spark, tmp_path, [*first, ("cem", 64, 2, 200)], spec="\n".join([f"{HEAD}windows:", *windows, ""])
-    )
-    for batch in (BATCH, NEXT, THIRD):
-        list(run_batch(site, Request(batch=batch)))
-    write_clicks(tmp_path, [*first, ("cem", 65, 2, 200), ("bob", 8, 2000, 201)])
-    list(run_batch(site, Request(batch=THIRD)))
+    correct_cem(spark, tmp_path, windows, reaches=2000)
     told = told_again(tmp_path, timing="ON_TIME")
     for name in shapes:
         for mode in modes:
@@ -170,14 +176,9 @@ def test_what_waits_and_closes_by_a_restatement_is_no_correction(spark: SparkSes
         for name, shape in shapes.items()
         for mode in ("accumulating", "retracting")
     ]
-    spec = "\n".join([f"{HEAD}windows:", *windows, ""])
-    #   All three are told of when they are due; then as above, but that their windows close.
-    first: list[Click] = [*OF_ALL, ("bob", 1, 2000, 0), ("ann", 16, 2, 100), ("eve", 32, 2, 200)]
-    site = site_of(spark, tmp_path, [*first, ("cem", 64, 2, 200)], spec=spec)
-    for batch in (BATCH, NEXT, THIRD):
-        list(run_batch(site, Request(batch=batch)))
-    write_clicks(tmp_path, [*first, ("cem", 65, 2, 200), ("bob", 8, 9000, 201)])
-    list(run_batch(site, Request(batch=THIRD)))
+    #   What is told of as it becomes due closes as the batch runs again.
+    due: Click = ("bob", 1, 2000, 0)
+    correct_cem(spark, tmp_path, windows, more=(due,), reaches=9000)
     told = told_again(tmp_path, timing="LATE")
     for name in shapes:
         only_cem_is_corrected(told, window=f"{name}_accumulating", accumulates=True)
