@@ -215,10 +215,15 @@ def test_a_batch_again_with_another_window_gives_the_others_nothing_that_they_ha
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "gone", ["all: {global: true}", "visits: {session: 10 s}", "own: {tumbling: 10 s, unaligned: true}"]
+    ("gone", "has_lost"),
+    [
+        ("all: {global: true}", False),
+        ("visits: {session: 10 s}", True),
+        ("own: {tumbling: 10 s, unaligned: true}", True),
+    ],
 )
 def test_a_batch_again_without_a_window_gives_the_others_nothing_that_they_had_dropped(
-    spark: SparkSession, tmp_path: Path, gone: str
+    spark: SparkSession, tmp_path: Path, gone: str, has_lost: bool
 ) -> None:
     windows = "hour: {tumbling: 10 s}, day: {tumbling: 100 s, allowed_lateness: 1 day}, other: {session: 5 s}"
     clicks: list[Click] = [("ann", 1, 5, 0), ("bob", 2, 60, 1), ("ann", 4, 6, 100), ("ann", 8, 70, 101)]
@@ -230,7 +235,12 @@ def test_a_batch_again_without_a_window_gives_the_others_nothing_that_they_had_d
     site.declared.path.write_text(spec.replace(f", {gone}", ""))
     less = Site(spark, site.store, load(site.declared.path))
     run(less, 100)
-    assert published(less) == stood
+    *told, ledger = published(less)
+    assert [*told, [it for it in ledger if it["revision"] == 0]] == stood
+    # It tells that late rows of the window have gone with it.
+    more = [it for it in ledger if it["revision"]]
+    again = [(it["batch_start"], it["revision"], it["accepted"], it["panes"]) for it in more]
+    assert again == ([(100 * SECOND, 1, 2, 0)] if has_lost else [])
 
 
 def published(site: Site) -> list[list[dict]]:
