@@ -47,6 +47,9 @@ class Walk:
         if known is not None and fresh.says_the_same(known):
             return
         touching = [*fresh.fates.accepted, *(known.fates.accepted if known else [])]
+        if known is not None and known.fates.kept == fresh.fates.kept:
+            # An older batch has brought new substreams since; of the rows nothing came or went.
+            touching = []
         moment = Moment(
             before=self.watermark,
             after=max((it for it in (self.watermark, fresh.watermark_after) if it is not None), default=None),

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from tests.generators import SECOND, Case, cases
-from tests.oracle import Batch, Event, Walk
+from tests.generators import CATALOGUE, SECOND, Case, cases
+from tests.oracle import Batch, Event, Pipeline, Walk, Window
 from tests.oracle.tables import event_ids
 from tests.walk import Stand, same_tables
 
@@ -77,6 +77,31 @@ def test_any_batches_in_any_order_equal_the_oracle(spark: SparkSession, case: Ca
     left_out = case.batches[position % len(case.batches)]
     others = [batch for batch in case.batches if batch != left_out]
     walk_through(spark, case, [*others, left_out], again=others[0])
+
+
+@pytest.mark.slow
+def test_the_same_rows_after_an_older_batch_with_a_new_substream_equal_the_oracle(
+    spark: SparkSession,
+) -> None:
+    """The third row is dropped from a window that the batch would correct, were it not the same again."""
+    rows = [(40, 150, "x"), (52, 160, "x"), (45, 250, "x"), (1, 50, "y")]
+    events = [
+        Event(
+            id=number,
+            substream=device,
+            key=("a",),
+            event_us=at * SECOND,
+            arrival_us=arrives * SECOND,
+            values={"number": number, "money": None, "real": None, "wild": None},
+        )
+        for number, (at, arrives, device) in enumerate(rows)
+    ]
+    pipeline = Pipeline(
+        aggregates=CATALOGUE[:3], windows=(Window(name="long", size=30 * SECOND, step=10 * SECOND),)
+    )
+    oldest, first, newest = (Batch(start=it * SECOND, end=(it + 100) * SECOND) for it in (0, 100, 200))
+    case = Case(pipeline=pipeline, devices=True, events=events, batches=[first, newest, oldest])
+    walk_through(spark, case, case.batches, again=first)
 
 
 def walk_through(
