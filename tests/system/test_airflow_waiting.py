@@ -96,7 +96,7 @@ def test_a_batch_that_was_given_up_is_not_begun_again_by_the_next_try_of_its_tas
     task = reading(airflow, run)
     assert (task["state"], task["try_number"]) == ("failed", 2)
     log = f"dags/broken/dagRuns/{run}/taskInstances/accumulate/logs/2?map_index=0&full_content=true"
-    assert "was given up (`sash abandon`)" in str(airflow.ask("GET", log)["content"])
+    assert "was given up since this run opened it (`sash abandon`)" in str(airflow.ask("GET", log)["content"])
     assert [(row.batch, row.status) for row in ledger(airflow, "broken")] == [(FIRST, "abandoned")]
 
 
