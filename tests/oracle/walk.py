@@ -27,8 +27,12 @@ class Outcome:
 
     def says_the_same(self, other: Outcome) -> bool:
         """Whether two revisions had the same rows and did the same with them."""
-        mine = (self.fates.kept, self.standings, self.watermark_after)
-        return mine == (other.fates.kept, other.standings, other.watermark_after)
+        mine = (self.standings, self.watermark_after)
+        return self.has_the_rows_of(other) and mine == (other.standings, other.watermark_after)
+
+    def has_the_rows_of(self, other: Outcome | None) -> bool:
+        """Whether there is another revision, and each row has in it the fate that it has here."""
+        return other is not None and self.fates.kept == other.fates.kept
 
 
 @dataclass(kw_only=True)
@@ -47,8 +51,8 @@ class Walk:
         if known is not None and fresh.says_the_same(known):
             return
         touching = [*fresh.fates.accepted, *(known.fates.accepted if known else [])]
-        if known is not None and known.fates.kept == fresh.fates.kept:
-            # An older batch has brought new substreams since; of the rows nothing came or went.
+        if fresh.has_the_rows_of(known):
+            # What is known of substreams has changed since, or a flag; of the rows nothing came or went.
             touching = []
         moment = Moment(
             before=self.watermark,
@@ -66,7 +70,7 @@ class Walk:
         """Whether the batch corrects what was published: not the newest one, with the same rows again."""
         known = self.outcomes.get(fresh.batch.bounds)
         is_newest = all(start < fresh.batch.end for start, _ in self.outcomes)
-        if known is not None and is_newest and known.fates.kept == fresh.fates.kept:
+        if is_newest and fresh.has_the_rows_of(known):
             return fresh.batch.ignore_lateness
         return known is not None or any(end > fresh.batch.start for _, end in self.outcomes)
 
