@@ -109,7 +109,9 @@ class Twinned(Changing):
             self.done = self._last_in_a_row()
 
     def end(self) -> None:
-        self.twin.kill()
+        """The twin's process, where something was asked of it: to look for it would start one."""
+        if twin := vars(self).pop("twin", None):
+            twin.kill()
 
     def _maintain(self) -> Asked:
         for store in (self.folder / "store", self.apart):
