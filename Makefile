@@ -22,7 +22,7 @@ demo: setup ## runs a year of real flights through Airflow, and shows the window
 test: setup ## all tests but the slow ones
 	$(PYTEST) $(IN_TWO) -m "not slow" --ignore=tests/benchmarks
 
-test-fast: setup ## the tests that need no Spark: half a minute
+test-fast: setup ## the tests that need no Spark: some two minutes
 	$(PYTEST) -m "not slow and not spark and not system" --ignore=tests/benchmarks
 
 test-all: setup ## all tests, also those that take minutes
