@@ -66,6 +66,29 @@ def known_before(stood: Sequence[tuple[Interval, Sequence[Progress]]]) -> list[P
     return [one for _, progress in stood for one in progress if not is_gone(one)]
 
 
+def may_have_left(
+    stood: Iterable[Progress], seen: Iterable[Seen], *, known: Iterable[Progress], batch: Interval
+) -> bool:
+    """Whether a batch that has `seen` this may have left its substreams as they `stood`, by what is `known`
+    before it or by less.
+
+    Each that it has seen stands at its newest arrival, and no other at one in the batch; in event time none
+    stands lower, and higher only where it is known to have been.
+    """
+    furthest: dict[str | None, int] = {}
+    for one in known:
+        furthest[one.substream] = max(one.newest_event_us, furthest.get(one.substream, EARLIEST_US))
+    others = {one.substream: one for one in stood}
+    for found in seen:
+        left = others.pop(found.substream, None)
+        if left is None or left.newest_arrival_us != found.newest_arrival_us:
+            return False
+        lowest_us = found.newest_event_us
+        if not lowest_us <= left.newest_event_us <= max(lowest_us, furthest.get(found.substream, lowest_us)):
+            return False
+    return not any(batch.start_us <= one.newest_arrival_us < batch.end_us for one in others.values())
+
+
 def advance(
     before: Iterable[Progress], seen: Iterable[Seen], *, source: Source, batch: Interval
 ) -> list[Progress]:

@@ -164,11 +164,14 @@ class Work:
         To be asked once its sources are accumulated; a stage keeps to what it was told.
         """
         opening = self.run.opening
-        # What was lost before is told by the late events that are kept.
-        may_heal = self.request.ignore_lateness and self.pipeline.retention.late_events_us is not None
-        if opening.before is None or opening.covered or may_heal:
+        if opening.before is None or opening.covered or self.may_heal:
             return False
         return noted(self.tables, self.run, name=CHANGED) == 0
+
+    @property
+    def may_heal(self) -> bool:
+        """Whether windows may take in what they lost before: the late events that are kept tell it."""
+        return self.request.ignore_lateness and self.pipeline.retention.late_events_us is not None
 
     @cached_property
     def changes(self) -> Changes:

@@ -10,6 +10,7 @@ from pipelines.ingest.watermark import (
     Standing,
     advance,
     known_before,
+    may_have_left,
     pipeline_watermark,
     standing,
     watermark_after,
@@ -21,7 +22,7 @@ from pipelines.stages.keeping import whose
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.fence import lane_of
-from pipelines.store.progress import MOVED, Done, note
+from pipelines.store.progress import MOVED, TOLD, Done, note, noted
 from pipelines.store.sql import is_inside, on_days_of
 
 Row = dict[str, small.Value]
@@ -29,24 +30,15 @@ Row = dict[str, small.Value]
 
 def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
     """Bring the source's substreams from where they stood before the batch to where they are after it."""
-    before = _known(work, source)
-    after = advance(before, seen, source=source, batch=work.batch)
-    is_as_before = set(after) == set(_stood(work, source)) and not _takes_others_away(work, source)
+    known, stood = _known(work, source), _stood(work, source)
+    after = advance(known, seen, source=source, batch=work.batch)
+    is_as_before = set(after) == set(stood) and not _takes_others_away(work, source)
     if work.run.opening.before is not None and not is_as_before:
-        # An older batch was restated since. Said before the write, as of partials that differ.
-        note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts={MOVED: 1}))
-    rows: list[Row] = [
-        {
-            "source": source.name,
-            "substream": one.substream,
-            "newest_event_time": one.newest_event_us,
-            "newest_arrival_time": one.newest_arrival_us,
-            "watermark": one.watermark_us,
-            "is_idle": one.is_idle,
-        }
-        for one in after
-    ]
-    _put(work, rows, whose=whose(work, source), lane=lane_of("watermarks", source.name))
+        # Said before the write, as of partials that differ.
+        is_told = _asks_for_the_same(work) and may_have_left(stood, seen, known=known, batch=work.batch)
+        counts = {TOLD if is_told else MOVED: 1}
+        note(work.tables, work.run, done=Done(stage="accumulate", source=source.name, counts=counts))
+    _put_progress(work, source, progress=after)
 
 
 def write_watermark(work: Work) -> None:
@@ -54,6 +46,8 @@ def write_watermark(work: Work) -> None:
 
     Never below its floor, never above its ceiling.
     """
+    if work.has_run_alike and noted(work.tables, work.run, name=TOLD):
+        _let_stand(work)
     of_sources = {it.name: _progress(work, it.name, batch=work.batch) for it in work.pipeline.sources}
     first_us = work.run.opening.first_start_us
     standings: list[Standing] = [
@@ -78,6 +72,26 @@ def write_watermark(work: Work) -> None:
         "is_idle": bool(everything) and all(one.is_idle for one in everything),
     }
     _put(work, [row], whose="source IS NULL", lane="watermarks")
+
+
+def _asks_for_the_same(work: Work) -> bool:
+    """Whether the batch has run before under the same spec, and neither a watermark is asked for nor what
+    was lost.
+    """
+    before, request = work.run.opening.before, work.request
+    if before is None or request.final or request.watermark_us is not None or work.may_heal:
+        return False
+    return before.spec_fingerprint == state_fingerprint(work.pipeline)
+
+
+def _let_stand(work: Work) -> None:
+    """Put the substreams back where they stood, unless a source has moved some. Of the same batch again
+    nothing is another: what older ones have told since is for the next.
+    """
+    if noted(work.tables, work.run, name=MOVED):
+        return
+    for source in work.pipeline.sources:
+        _put_progress(work, source, progress=_stood(work, source))
 
 
 def _warn_of_the_next(work: Work, *, asked_us: int | None) -> None:
@@ -151,6 +165,21 @@ def _of_batch(work: Work, batch: Interval, *, version: int | None) -> list[Row]:
     where = [("day", "=", begins.date()), ("batch_start", "=", begins)]
     rows = small.read(opened, where=where)
     return [row for row in rows if (row["batch_start"], row["batch_end"]) == (batch.start_us, batch.end_us)]
+
+
+def _put_progress(work: Work, source: Source, *, progress: Sequence[Progress]) -> None:
+    rows: list[Row] = [
+        {
+            "source": source.name,
+            "substream": one.substream,
+            "newest_event_time": one.newest_event_us,
+            "newest_arrival_time": one.newest_arrival_us,
+            "watermark": one.watermark_us,
+            "is_idle": one.is_idle,
+        }
+        for one in progress
+    ]
+    _put(work, rows, whose=whose(work, source), lane=lane_of("watermarks", source.name))
 
 
 def _put(work: Work, rows: Sequence[Row], *, whose: str, lane: str) -> None:

@@ -16,6 +16,8 @@ CHANGED = "changed"
 """What is noted of a batch that ran before, where something of it counts otherwise now."""
 MOVED = "moved"
 """What is noted of it where its substreams stand otherwise."""
+TOLD = "told"
+"""What is noted of it where they would, only because older batches have told of substreams since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,14 +45,17 @@ class Walk:
     panes: list[Pane] = field(default_factory=list)
 
     def run(self, batch: Batch, events: Iterable[Event]) -> None:
-        """Run a batch, of the rows that the input holds now. The same again changes nothing."""
+        """Run a batch, of the rows that the input holds now. The same again changes nothing, whatever older
+        batches have told of substreams since.
+        """
         fresh = self._judged(batch, events)
         known = self.outcomes.get(batch.bounds)
-        if known is not None and fresh.says_the_same(known):
+        asks_for_more = batch.final or batch.watermark is not None
+        if fresh.has_the_rows_of(known) and (not asks_for_more or fresh.says_the_same(known)):
             return
         touching = [*fresh.fates.accepted, *(known.fates.accepted if known else [])]
         if fresh.has_the_rows_of(known):
-            # What is known of substreams has changed since, or a flag; of the rows nothing came or went.
+            # A watermark is asked for; of the rows nothing came or went.
             touching = []
         moment = Moment(
             before=self.watermark,
