@@ -159,7 +159,12 @@ class Rooms:
             self.pipeline.key,
             self.partials.all(like=mine),
         )
-        stand = standing(self._standing(like=mine), windows, watermark_us=self.before_us, gone=None)
+        stand = standing(
+            self._standing(like=mine),
+            windows,
+            closed_at_us=lambda it: publication.reached(it).before_us,
+            gone=None,
+        )
         around = areas(mine, stand, windows=windows, key=key, in_turn=True)
         built = combine_sessions(partials, stand, windows=windows, areas=around, pipeline=self.pipeline)
         self.sessions.put(built, self.place)
