@@ -105,8 +105,8 @@ def written_out(
         POINT,
         from_us.alias("_from_us"),
         until_us.alias("_until_us"),
-        *[F.when(holds_before, value.before).alias(f"{column}_before") for column, value in values.items()],
-        *[F.when(holds_after, value.after).alias(f"{column}_after") for column, value in values.items()],
+        *[F.when(holds_before, value.before).alias(f"_{column}_before") for column, value in values.items()],
+        *[F.when(holds_after, value.after).alias(f"_{column}_after") for column, value in values.items()],
     )
     return _at_every_start(runs, list(values), key=key, step_us=slides.step_us)
 
@@ -121,7 +121,7 @@ def _at_every_start(
         *key,
         START,
         *[
-            F.when(precedes, F.col(f"{column}_before")).otherwise(F.col(f"{column}_after")).alias(column)
+            F.when(precedes, F.col(f"_{column}_before")).otherwise(F.col(f"_{column}_after")).alias(column)
             for column in columns
         ],
     )

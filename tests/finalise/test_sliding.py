@@ -108,6 +108,18 @@ def test_every_strategy_gives_what_loops_give(spark: SparkSession, shape: Shape)
         assert in_order(windows_of(frames_of(spark, frames), shape, strategy=strategy)) == wanted, strategy
 
 
+@pytest.mark.parametrize("name", ["event_count_before", "Event_Count_After", "sum__total_before"])
+def test_a_key_may_be_called_as_a_value_beside_a_change_is(spark: SparkSession, name: str) -> None:
+    frames = frames_by_chance(3, SHAPES[0])
+    plan = plan_of(PARTS, shape=Sliding(size_us=10, step_us=1), frame_us=1)
+    assert "deduct" in {choice.strategy for choice in plan.choices}
+    named = frames_of(spark, frames).withColumnRenamed("key", name)
+    rows = sliding_states(named, PARTS, key=[name], plan=plan).collect()
+    assert in_order([(row[0], row[1], tuple(row[2:])) for row in rows]) == in_order(
+        by_loops(frames, SHAPES[0])
+    )
+
+
 @pytest.mark.parametrize("shape", [SHAPES[0], SHAPES[1], SHAPES[3]], ids=str)
 def test_limits_on_the_starts_leave_the_others_out(spark: SparkSession, shape: Shape) -> None:
     frames = frames_by_chance(7, shape)
