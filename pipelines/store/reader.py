@@ -268,7 +268,7 @@ def _refuse_more_than_a_predicate(where: str) -> None:
     for token, after in pairwise([*TOKEN.findall(where), ""]):
         depth += (token == "(") - (token == ")")
         # A column of that name has an operator after it.
-        begins = before == "(" and token.lower() in QUERIES and (after[:1] in '("' or after.isidentifier())
+        begins = before == "(" and token.lower() in QUERIES and (after[:1] in "(\"'" or after.isidentifier())
         if token.lower() in REFUSED or begins or depth < 0 or (token[-1] == "'" != token[0]):
             refused = token
             break

@@ -223,6 +223,8 @@ def test_all_rows_are_counted_without_a_predicate(store: str):
         "true) UNION ALL SELECT * FROM rows WHERE (true",
         "true) ORDER BY (event_count",
         "event_count IN (SELECT 1)",
+        "EXISTS (FROM 'rows')",
+        "EXISTS (WITH 'q' AS (FROM 'rows') FROM 'q')",
         r"E'\'' IS NOT NULL AND (SELECT 1) = event_count AND E'\'' IS NOT NULL",
         r"U&'\' IS NOT NULL AND (SELECT 1) = event_count AND U&'\' IS NOT NULL",
         "$$'$$ IS NOT NULL AND (SELECT 1) = event_count AND $$'$$ IS NOT NULL",
