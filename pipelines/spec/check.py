@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
+from urllib.parse import quote
 
 from pipelines.intervals import common_length
 from pipelines.spec.durations import show_duration
@@ -25,6 +26,8 @@ Named = tuple[str, int]
 ALLOWED = "allowed is a name without blanks and .,;{}()=`, and without _ at its beginning"
 PLAIN = re.compile(r"(?=.*[^\W\d_])\w[\w-]*")
 """Without a letter a name may be a date, which is not compared as a text."""
+LONGEST_NAME = 200
+"""That of a pipeline: of a group of tasks in Airflow, which has 250 letters for the id of a task."""
 MOST_STEPS = 10_000
 TINY, NEAR = 1 / 200, 5
 """A frame below this part of the longest window is tiny, if every size and step is so many times longer: 7 s
@@ -130,9 +133,16 @@ def _part_names(keys: list[Named], aggregates: list[Named]) -> Iterator[Problem]
 
 
 def _plain_names(named: list[Named], section: str) -> Iterator[Problem]:
-    """Names that are values in tables, ids in Airflow and words on a command line."""
+    """Names that are values in tables and folders in a store, ids in Airflow, words on a command line."""
     first: dict[str, str] = {}
     for name, line in named:
+        if len(quote(name)) > LONGEST_NAME:
+            found = f"the name `{name[:20]}…` of {len(name)} letters"
+            yield (
+                line,
+                f"{section}: found {found}; allowed are {LONGEST_NAME}, of which one outside of ASCII "
+                "counts six or more, as in the name of a folder",
+            )
         known = first.setdefault(name.lower(), name)
         if known != name:
             yield (

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from pipelines.errors import CorrectTheSpec
-from pipelines.spec.check import name_problems
+from pipelines.spec.check import LONGEST_NAME, name_problems
 from pipelines.spec.fields import Fields, Problems
 from pipelines.spec.model import Panes, Pipeline, Retention, Schedule
 from pipelines.spec.operations import read_aggregates
@@ -17,8 +17,6 @@ from pipelines.spec.sources import SourceTimes, limit_of, read_sources
 from pipelines.spec.yaml import read_yaml
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-LONGEST_NAME = 200
-"""That of a group of tasks in Airflow."""
 DAY_US = 86_400_000_000
 
 

@@ -44,6 +44,20 @@ def test_a_name_is_no_longer_than_that_of_a_group_of_tasks(refused: Refused, rea
     assert "found one of 201 letters; allowed are 200" in problem
 
 
+@pytest.mark.parametrize(("longest", "letters"), [("r" * 200, 200), (33 * "ä" + "rr", 35)])
+def test_a_folder_has_a_place_for_every_name(
+    longest: str, letters: int, refused: Refused, read: Read
+) -> None:
+    def sources(name: str) -> tuple[str, str]:
+        return SOURCE, f"{SOURCE}\nsources: {{{name}: {{path: data}}}}"
+
+    pipeline = read(sources(longest), ("hourly:", f"{longest}:"))
+    assert [pipeline.sources[0].name, pipeline.windows[0].name] == [longest, longest]
+    problems = refused(sources(f"{longest}r"), ("hourly:", f"{longest}r:"))
+    told = f"found the name `{longest[:20]}…` of {letters + 1} letters; allowed are 200"
+    assert [it.split(told)[0] for it in problems] == ["line 3: sources: ", "line 8: windows: "]
+
+
 def test_what_is_no_flag_is_refused_once(refused: Refused) -> None:
     (problem,) = refused(("{tumbling: 1 hour}", "{global: 3}"))
     assert "found `3`; allowed is true or false" in problem
