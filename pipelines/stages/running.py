@@ -66,8 +66,8 @@ def run_stage(site: Site, request: Request, *, stage: str, source: str | None = 
         _source(site.pipeline, source)
     work = Work(site, request, _open(site, request, stage=stage, source=source))
     _refuse_too_early(work, stage)
-    if stage == "combine" and work.run.opening.status is None:
-        _refuse_unlike(work)
+    if stage != "accumulate" and work.run.opening.status is None:
+        _refuse_unlike(work, stage)
     return _run_one(work, stage, source=source)
 
 
@@ -143,12 +143,14 @@ def _refuse_too_early(work: Work, stage: str) -> None:
             )
 
 
-def _refuse_unlike(work: Work) -> None:
-    """Raise `CorrectTheCall` where a batch that has ended was accumulated of other sources or by other rules
-    than there are now. It stands as it was, so that no other batch waits for it.
+def _refuse_unlike(work: Work, stage: str) -> None:
+    """Raise `CorrectTheCall` where a batch that has ended was accumulated of other sources than there are now
+    or, if it is to be combined, by other rules. It stands as it was, so that no other batch waits for it.
     """
     try:
-        refuse_other_rules(work, accumulated(work))
+        counted = accumulated(work)
+        if stage == "combine":
+            refuse_other_rules(work, counted)
     except CorrectTheCall:
         if is_newest(work.tables, work.run):
             withdraw(work.tables, work.run)

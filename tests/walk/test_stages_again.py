@@ -163,9 +163,13 @@ def site_root(folder: Path) -> Path:
     return folder / "store" / "again"
 
 
-@pytest.mark.parametrize("rules", [False, True], ids=["another source", "other rules"])
+@pytest.mark.parametrize(
+    ("stage", "rules"),
+    [("combine", False), ("combine", True), ("finalise", False), ("publish", False)],
+    ids=["another source", "other rules", "another source, finalised", "another source, published"],
+)
 def test_a_stage_that_would_combine_other_rows_leaves_a_published_batch_as_it_was(
-    spark: SparkSession, tmp_path: Path, rules: bool
+    spark: SparkSession, tmp_path: Path, stage: str, rules: bool
 ) -> None:
     sources = Sources(spark, tmp_path)
     rule = "events:\n  - expect_column_values_to_be_between: {column: number, max_value: %s}\n"
@@ -179,6 +183,6 @@ def test_a_stage_that_would_combine_other_rows_leaves_a_published_batch_as_it_wa
     changed = sources.site(spec if rules else SOURCES)
     wanted = "what is expected of events was changed" if rules else "source app has not been accumulated"
     with pytest.raises(CorrectTheCall, match=wanted):
-        run_stage(changed, first, stage="combine")
+        run_stage(changed, first, stage=stage)
     assert read_ledger(site.store, "clicks") == stood
     list(run_batch(site, second))
