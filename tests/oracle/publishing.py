@@ -121,7 +121,8 @@ class Publisher:
         """The rows of a batch that ends at `end`, between two watermarks."""
         if self.definition.by_arrival:
             events = [event._replace(event_us=event.arrival_us) for event in events]
-            before, after = self.ended, LATEST if after == LATEST else end
+            before = LATEST if before == LATEST else self.ended
+            after = LATEST if after == LATEST else end
         self.ended = end
         self._lose(events, before=before)
         if self.definition.sessions_of is None:

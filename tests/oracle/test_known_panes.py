@@ -60,6 +60,16 @@ def test_processing_time_by_triggers_depends_on_the_order_of_arrival() -> None:
         assert [count for count, _ in found] == [len(scores) for scores in batches]
 
 
+def test_after_the_final_watermark_windows_by_arrival_take_nothing_in() -> None:
+    by_arrival = Definition(name="it", windows_of=lambda _: [(0, 100)], by_arrival=True)
+    publisher = Publisher(by_arrival, "x")
+    (row,) = publisher.run([Event(1, "x", 5, 5)], end=10, before=None, after=LATEST)
+    assert (row.timing, row.is_final) == ("ON_TIME", True)
+    assert publisher.run([Event(2, "x", 15, 15)], end=20, before=LATEST, after=LATEST) == []
+    (lost,) = publisher.losses
+    assert (lost.missed, lost.kept) == (1, 0)
+
+
 def test_windows_that_are_not_aligned_hold_their_events() -> None:
     for shift, starts in ((0, [0, 0, 120]), (60, [-60, 60, 60])):
         held = [tumbled(instant, 120, shift) for instant in (10, 70, 130)]
