@@ -26,6 +26,7 @@ from pipelines.stages.gates import pass_events, pass_stage
 from pipelines.stages.lines import many
 from pipelines.stages.partials import PARTIALS, is_asked_for
 from pipelines.stages.retained import of_what_is_kept
+from pipelines.stages.same_again import FATES
 from pipelines.stages.site import Work
 from pipelines.stages.watermarks import write_watermark
 from pipelines.store import small
@@ -39,7 +40,6 @@ DAY_US = 86_400_000_000
 MOST_RANGES = 100
 NOTHING = {"event_count": 0, TOUCHED: False}
 """What an empty frame has that is not null."""
-FATES = ("ingested", "accepted", "late", "quarantined", "duplicates")
 Counts = dict[str, int]
 
 
@@ -63,7 +63,7 @@ def combine_batch(work: Work) -> Counts:
         )
     else:
         pass_stage(work, "sessions", candidates=work.tables.read("sessions").where(NONE))
-    write_watermark(work)
+    write_watermark(work, counted)
     return counts
 
 

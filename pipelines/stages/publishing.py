@@ -17,11 +17,12 @@ from pipelines.finalise import RESULT_BOUNDS, finished
 from pipelines.intervals import LATEST_US, from_us
 from pipelines.spec import Pipeline
 from pipelines.stages.adding_up import Firsts, first_panes, hold_to_panes
-from pipelines.stages.before import keeps_others, put_back
-from pipelines.stages.combining import FATES, accumulated
+from pipelines.stages.before import put_back
+from pipelines.stages.combining import accumulated
 from pipelines.stages.concerned import all_states, concerned, groups_of
 from pipelines.stages.gates import take_back
 from pipelines.stages.lines import many
+from pipelines.stages.same_again import FATES, has_rows_alike
 from pipelines.stages.site import Work
 from pipelines.stages.told import of_run
 from pipelines.stages.watermarks import watermark_of
@@ -32,7 +33,7 @@ from pipelines.store.fence import Fence
 from pipelines.store.ledger import close_run, forget, now_us, still_mine
 from pipelines.store.ledger_rows import LedgerRow
 from pipelines.store.progress import CHANGED, MOVED, ever_noted, finished_stages, noted
-from pipelines.store.sql import is_batch, is_of_windows, on_days_of, text
+from pipelines.store.sql import text
 from pipelines.store.writes import Place, append, days_of, merge
 from pipelines.windows import closes_us
 
@@ -196,23 +197,5 @@ def _changed_nothing(work: Work, *, row: LedgerRow) -> bool:
     if was_another_spec and any(ever_noted(work.tables, work.run, name=it) for it in (CHANGED, MOVED)):
         # Of windows that are gone, other rows may be left, or none; also where a source was called otherwise.
         return False
-    names = (*FATES, "watermark_after_us")
-    return all(getattr(before, name) == getattr(row, name) for name in names) and not _keeps_others(work)
-
-
-def _keeps_others(work: Work) -> bool:
-    """Whether rows that count nowhere are others now: those in quarantine, ids that counted, and those that
-    windows lost which were there before. What retention lets go of comes back when the batch runs again, and
-    is not asked.
-    """
-    mine = f"{on_days_of(work.batch)} AND {is_batch(work.batch)}"
-    # Ids also where none is declared any more: whoever declares them again looks for them.
-    asked = [it for it in ("quarantine", "event_ids") if small.is_there(work.tables, it)]
-    if any(keeps_others(work, table, where=mine) for table in asked):
-        return True
-    opening, kept_us = work.run.opening, work.pipeline.retention.late_events_us
-    newest_us = work.batch.end_us if opening.newest_end_us is None else opening.newest_end_us
-    if kept_us is not None and work.batch.end_us <= newest_us - kept_us:
-        return False
-    is_of_new = is_of_windows(opening.changes.new_windows)
-    return keeps_others(work, "late_events", where=f"{mine} AND NOT {is_of_new}")
+    counts = {name: getattr(row, name) for name in FATES}
+    return before.watermark_after_us == row.watermark_after_us and has_rows_alike(work, counts)

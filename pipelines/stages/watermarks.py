@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pipelines.ingest.watermark import (
     Progress,
@@ -19,6 +19,7 @@ from pipelines.intervals import LATEST_US, Interval, from_us, largest, show_inst
 from pipelines.spec import Source, known_as, state_fingerprint
 from pipelines.stages.before import version_before
 from pipelines.stages.keeping import whose
+from pipelines.stages.same_again import has_rows_alike
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.fence import lane_of
@@ -41,13 +42,15 @@ def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
     _put_progress(work, source, progress=after)
 
 
-def write_watermark(work: Work) -> None:
-    """Bring the pipeline's watermark forward over all sources.
+def write_watermark(work: Work, counted: Mapping[str, int]) -> None:
+    """Bring the pipeline's watermark forward over all sources, given how many rows had each fate.
 
     Never below its floor, never above its ceiling.
     """
-    if work.has_run_alike and noted(work.tables, work.run, name=TOLD):
-        _let_stand(work)
+    if _is_the_same_again(work, counted):
+        # What older batches have told since is for the next.
+        for source in work.pipeline.sources:
+            _put_progress(work, source, progress=_stood(work, source))
     of_sources = {it.name: _progress(work, it.name, batch=work.batch) for it in work.pipeline.sources}
     first_us = work.run.opening.first_start_us
     standings: list[Standing] = [
@@ -84,14 +87,10 @@ def _asks_for_the_same(work: Work) -> bool:
     return before.spec_fingerprint == state_fingerprint(work.pipeline)
 
 
-def _let_stand(work: Work) -> None:
-    """Put the substreams back where they stood, unless a source has moved some. Of the same batch again
-    nothing is another: what older ones have told since is for the next.
-    """
-    if noted(work.tables, work.run, name=MOVED):
-        return
-    for source in work.pipeline.sources:
-        _put_progress(work, source, progress=_stood(work, source))
+def _is_the_same_again(work: Work, counted: Mapping[str, int]) -> bool:
+    """Whether nothing of the batch is another than when it last ran, but for what older ones have told."""
+    told, moved = (noted(work.tables, work.run, name=it) for it in (TOLD, MOVED))
+    return bool(told) and not moved and work.has_run_alike and has_rows_alike(work, counted)
 
 
 def _warn_of_the_next(work: Work, *, asked_us: int | None) -> None:

@@ -148,3 +148,25 @@ def test_the_newest_batch_again_leaves_to_the_next_what_an_older_one_has_told_si
     assert [it.watermark_after for it in walk.ledger] == [it * SECOND for it in (110, 230, 110, 900)]
     # It is judged by what the newest told itself.
     assert walk.ledger[-1].fates.late == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("happened", [10, None], ids=["late", "quarantined"])
+def test_a_row_more_that_counts_nowhere_is_another_batch_which_knows_what_was_told_since(
+    spark: SparkSession, tmp_path: Path, happened: int | None
+) -> None:
+    told = [("south", "y", 1, 50), *AHEAD[1:]]
+    case = case_of(replace(PIPELINE, sources=(Source(name="south"),)), told, batches=4)
+    stand, walk = Stand(spark, tmp_path, case), Walk(pipeline=case.pipeline)
+    oldest, second, newest, following = case.batches
+    at = None if happened is None else happened * SECOND
+    more = [*case.events, replace(case.events[2], id=99, event_us=at)]
+    before = [(batch, case.events) for batch in (second, newest, oldest)]
+    for batch, rows in (*before, (newest, more), (following, more)):
+        stand.feed(rows)
+        stand.run(batch)
+        walk.run(batch, rows)
+        same_tables(stand, walk)
+    assert [it.batch for it in walk.ledger] == [second, newest, oldest, newest, following]
+    assert [it.watermark_after for it in walk.ledger[-2:]] == [230 * SECOND] * 2
+    assert len(walk.ledger[-1].standings) == 2
