@@ -89,8 +89,9 @@ def _asks_for_the_same(work: Work) -> bool:
 
 def _is_the_same_again(work: Work, counted: Mapping[str, int]) -> bool:
     """Whether nothing of the batch is another than when it last ran, but for what older ones have told."""
-    told, moved = (noted(work.tables, work.run, name=it) for it in (TOLD, MOVED))
-    return bool(told) and not moved and work.has_run_alike and has_rows_alike(work, counted)
+    if not work.has_run_alike or not noted(work.tables, work.run, name=TOLD):
+        return False
+    return not noted(work.tables, work.run, name=MOVED) and has_rows_alike(work, counted)
 
 
 def _warn_of_the_next(work: Work, *, asked_us: int | None) -> None:
