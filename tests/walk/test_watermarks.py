@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.stages import run_stage
+from pipelines.stages.running import STAGES
 from tests.generators import SECOND, Case
 from tests.oracle import Aggregate, Batch, Event, Pipeline, Source, Walk, Window
 from tests.walk import Stand, same_tables
+from tests.walk.stand import request_of
 
 BATCH = 100
 SILENT = 200 * SECOND
@@ -62,6 +65,16 @@ AHEAD = [
     ("south", "x", 310, 350),
 ]
 """What arrived first happened last."""
+
+
+OF_TWO = [
+    ("north", "x", 40, 50),
+    ("south", "a", 60, 70),
+    ("north", "x", 180, 190),
+    ("south", "a", 170, 180),
+    ("north", "x", 280, 290),
+    ("south", "a", 270, 280),
+]
 
 
 @pytest.fixture
@@ -170,3 +183,34 @@ def test_a_row_more_that_counts_nowhere_is_another_batch_which_knows_what_was_to
     assert [it.batch for it in walk.ledger] == [second, newest, oldest, newest, following]
     assert [it.watermark_after for it in walk.ledger[-2:]] == [230 * SECOND] * 2
     assert len(walk.ledger[-1].standings) == 2
+
+
+@pytest.mark.slow
+def test_a_source_that_is_not_accumulated_again_knows_what_was_told_since_where_another_is(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    case = case_of(PIPELINE, OF_TWO, batches=3)
+    stand, walk = Stand(spark, tmp_path, case), Walk(pipeline=case.pipeline)
+    oldest, newest, following = case.batches
+    # The oldest brings a device of the south, the newest another row of the north.
+    behind = [*case.events, replace(case.events[1], id=98, substream="z", event_us=20 * SECOND)]
+    more = [*behind, replace(case.events[2], id=99, event_us=185 * SECOND)]
+    before = [(oldest, case.events), (newest, case.events), (oldest, behind), (newest, behind)]
+    for batch, rows in before:
+        stand.feed(rows)
+        stand.run(batch)
+        walk.run(batch, rows)
+    stood = sorted(map(str, stand.rows("watermarks")))
+    for stage in STAGES[1:]:
+        run_stage(stand.site, request_of(newest), stage=stage, source=None)
+    assert sorted(map(str, stand.rows("watermarks"))) == stood
+    stand.feed(more)
+    for stage in STAGES:
+        source = "north" if stage == "accumulate" else None
+        run_stage(stand.site, request_of(newest), stage=stage, source=source)
+    walk.run(newest, more)
+    same_tables(stand, walk)
+    stand.run(following)
+    walk.run(following, more)
+    same_tables(stand, walk)
+    assert ("south", "z") in walk.outcomes[following.bounds].standings
