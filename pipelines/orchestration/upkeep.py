@@ -12,7 +12,7 @@ from airflow.sdk import DAG, task
 from pipelines.errors import CorrectTheSpec
 from pipelines.orchestration.choosing import store_of
 from pipelines.orchestration.group import beside_caller
-from pipelines.spec import load
+from pipelines.spec import find_modules_beside, load
 from pipelines.spec.yaml import MOST_BYTES, read_yaml
 
 PROOF = frozenset({"aggregates", "windows"})
@@ -59,8 +59,12 @@ def _may_be_spec(path: Path) -> bool:
         found = isinstance(document, Mapping) and not PROOF.isdisjoint(document)
     except CorrectTheSpec:
         # It has anchors, tags or several documents, as no spec may, or is a spec with a mistake.
-        with path.open("rb") as file:
-            found = PROOF_AS_TEXT.search(file.read(MOST_BYTES)) is not None
+        try:
+            with path.open("rb") as file:
+                found = PROOF_AS_TEXT.search(file.read(MOST_BYTES)) is not None
+        except OSError as error:
+            log.warning("%s cannot be read, and is left out: %s", path, error)
+            return False
     if not found:
         log.info("%s has none of %s: it is no spec", path, ", ".join(sorted(PROOF)))
     return found
@@ -72,6 +76,7 @@ def maintain(spec: str, store: str | None) -> dict[str, int]:
     from pipelines.store.upkeep import maintain_table, tables_of, why_states_stay
 
     pipeline = load(Path(spec))
+    find_modules_beside(pipeline)
     tables = folder_of(store_of(pipeline, store), pipeline)
     kept = [maintain_table(tables, table, pipeline=pipeline) for table in tables_of(tables)]
     for one in kept:
