@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from pipelines.errors import CorrectTheCall, LookAtTheData, WaitForTheBatch
-from pipelines.spec import Pipeline, Source, refuse_too_many_paths, state_fingerprint
+from pipelines.spec import Pipeline, Source, refuse_too_many_paths, sources_of, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
 from pipelines.stages.combining import accumulated, combine_batch
 from pipelines.stages.evaluation import evaluated
@@ -44,6 +44,7 @@ from pipelines.store.progress import (
     finish_stage,
     finished_stages,
     is_newest,
+    stages_before,
 )
 from pipelines.store.tables import ATTEMPTS, RUNS
 
@@ -149,12 +150,28 @@ def _refuse_unlike(work: Work, stage: str) -> None:
     """
     try:
         counted = accumulated(work)
+        _refuse_sources_that_went(work, stage)
         if stage == "combine":
             refuse_other_rules(work, counted)
     except CorrectTheCall:
         if is_newest(work.tables, work.run):
             withdraw(work.tables, work.run)
         raise
+
+
+def _refuse_sources_that_went(work: Work, stage: str) -> None:
+    """Raise `CorrectTheCall` where a source was accumulated that the spec no longer has. Of a batch that
+    others have followed the ledger has the counts of all, so that only what is combined would be other rows.
+    """
+    before, sources = work.run.opening.before, work.pipeline.sources
+    if before is None or not (stage == "combine" or stages_before(work.tables, work.run)):
+        return
+    gone = sorted(sources_of(before.spec_fingerprint) - {it.name for it in sources})
+    if gone:
+        raise CorrectTheCall(
+            f"batch {work.batch} has rows of source {', '.join(gone)}, which the spec no longer has; run the "
+            f"stage accumulate for {sources[0].name} again, which takes them away"
+        )
 
 
 def _done_in_turn(finished: Sequence[Attempt], begun: Sequence[Attempt]) -> set[str | None]:

@@ -163,26 +163,42 @@ def site_root(folder: Path) -> Path:
     return folder / "store" / "again"
 
 
+WANTED = {
+    "other rules": "what is expected of events was changed",
+    "a source more": "source app has not been accumulated",
+    "a source less": "rows of source app, which the spec no longer has; run the stage accumulate for web",
+}
+
+
 @pytest.mark.parametrize(
-    ("stage", "rules"),
-    [("combine", False), ("combine", True), ("finalise", False), ("publish", False)],
-    ids=["another source", "other rules", "another source, finalised", "another source, published"],
+    ("stage", "changed"),
+    [
+        ("combine", "other rules"),
+        *[
+            (it, more)
+            for more in ("a source more", "a source less")
+            for it in ("combine", "finalise", "publish")
+        ],
+    ],
 )
 def test_a_stage_that_would_combine_other_rows_leaves_a_published_batch_as_it_was(
-    spark: SparkSession, tmp_path: Path, stage: str, rules: bool
+    spark: SparkSession, tmp_path: Path, stage: str, changed: str
 ) -> None:
     sources = Sources(spark, tmp_path)
     rule = "events:\n  - expect_column_values_to_be_between: {column: number, max_value: %s}\n"
-    spec = SOURCES + "expectations: few.yml\n"
+    ruled = SOURCES + "expectations: few.yml\n"
     (tmp_path / "few.yml").write_text(rule % 90)
-    site = sources.site(spec if rules else WITHOUT_APP)
+    spec, other = {
+        "other rules": (ruled, ruled),
+        "a source more": (WITHOUT_APP, SOURCES),
+        "a source less": (SOURCES, WITHOUT_APP),
+    }[changed]
+    site = sources.site(spec)
     first, second = Request(batch=OF_CLICKS), Request(batch=AFTER_IT)
     list(run_batch(site, first))
     stood = read_ledger(site.store, "clicks")
     (tmp_path / "few.yml").write_text(rule % 80)
-    changed = sources.site(spec if rules else SOURCES)
-    wanted = "what is expected of events was changed" if rules else "source app has not been accumulated"
-    with pytest.raises(CorrectTheCall, match=wanted):
-        run_stage(changed, first, stage=stage)
+    with pytest.raises(CorrectTheCall, match=WANTED[changed]):
+        run_stage(sources.site(other), first, stage=stage)
     assert read_ledger(site.store, "clicks") == stood
-    list(run_batch(site, second))
+    list(run_batch(sources.site(spec), second))
