@@ -23,7 +23,7 @@ from pipelines.stages.same_again import has_rows_alike
 from pipelines.stages.site import Work
 from pipelines.store import small
 from pipelines.store.fence import lane_of
-from pipelines.store.progress import MOVED, TOLD, Done, finished_stages, note, noted
+from pipelines.store.progress import MOVED, TOLD, Done, note, noted
 from pipelines.store.sql import is_inside, on_days_of
 
 Row = dict[str, small.Value]
@@ -31,7 +31,7 @@ Row = dict[str, small.Value]
 
 def write_progress(work: Work, source: Source, *, seen: Sequence[Seen]) -> None:
     """Bring the source's substreams from where they stood before the batch to where they are after it."""
-    known, stood = known_before(_known(work, source)), _stood(work, source)
+    known, stood = _known(work, source), _stood(work, source)
     after = advance(known, seen, source=source, batch=work.batch)
     is_as_before = set(after) == set(stood) and not _takes_others_away(work, source)
     if work.run.opening.before is not None and not is_as_before:
@@ -51,8 +51,6 @@ def write_watermark(work: Work, counted: Mapping[str, int]) -> None:
         # What older batches have told since is for the next.
         for source in work.pipeline.sources:
             _put_progress(work, source, progress=_stood(work, source))
-    else:
-        _tell_sources_that_stay(work, counted)
     of_sources = {it.name: _progress(work, it.name, batch=work.batch) for it in work.pipeline.sources}
     first_us = work.run.opening.first_start_us
     standings: list[Standing] = [
@@ -96,24 +94,6 @@ def _is_the_same_again(work: Work, counted: Mapping[str, int]) -> bool:
     return not noted(work.tables, work.run, name=MOVED) and has_rows_alike(work, counted)
 
 
-def _tell_sources_that_stay(work: Work, counted: Mapping[str, int]) -> None:
-    """Tell what older batches have told since to sources that were not accumulated again, where the others
-    have other data: the batches that follow hear of it from this one.
-    """
-    finished = finished_stages(work.tables, work.run)
-    again = {one.source for one in finished if one.stage == "accumulate"}
-    stay = [source for source in work.pipeline.sources if source.name not in again]
-    is_alike = work.has_run_alike and not noted(work.tables, work.run, name=MOVED)
-    if not stay or (is_alike and has_rows_alike(work, counted)):
-        return
-    for source in stay:
-        stood = _stood(work, source)
-        before = known_before([*_known(work, source), (work.batch, stood)])
-        after = advance(before, [], source=source, batch=work.batch)
-        if set(after) != set(stood):
-            _put_progress(work, source, progress=after)
-
-
 def _warn_of_the_next(work: Work, *, asked_us: int | None) -> None:
     """Say where a watermark was asked for that would be above that after the next batch."""
     ceiling_us = work.run.opening.ceiling_us
@@ -133,9 +113,9 @@ def watermark_of(work: Work) -> int | None:
     return max((int(str(row["watermark"])) for row in rows if row["watermark"] is not None), default=None)
 
 
-def _known(work: Work, source: Source) -> list[tuple[Interval, list[Progress]]]:
-    """Where the source's substreams stood after each batch that is known by, also where it had another name.
-    Those that another `substream` told apart do not go on: nobody would ever hear of them again.
+def _known(work: Work, source: Source) -> list[Progress]:
+    """Where the source's substreams stood before the batch, also where it had another name. Those that
+    another `substream` told apart do not go on: nobody would ever hear of them again.
     """
     now = state_fingerprint(work.pipeline)
     stood = []
@@ -143,7 +123,7 @@ def _known(work: Work, source: Source) -> list[tuple[Interval, list[Progress]]]:
         name = known_as(source.name, before=row.spec_fingerprint, after=now)
         if name is not None:
             stood.append((row.batch, _progress(work, name, batch=row.batch)))
-    return stood
+    return known_before(stood)
 
 
 def _stood(work: Work, source: Source) -> list[Progress]:

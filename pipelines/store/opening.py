@@ -26,14 +26,14 @@ from pipelines.store.ledger_rows import LedgerRow, Status, unfinished
 class Opening:
     """A batch as it is about to run, and the past that it is judged by.
 
-    `status` is that of its unfinished row, if an earlier attempt left one. `judged_by_us` is the
-    watermark before the batch, `in_force_us` the newest one; they differ only for a restatement. By arrival
-    time `judged_end_us` is the watermark before it: where the newest of those ends that had run. The
-    watermark after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `first_start_us`
-    is where the first batch began, from which a source that was never seen counts. `covered`
-    are older batches that this one replaces, `known_by` the rows of the batch before it and of those still
-    older that ran after that one did: the substreams that they have seen are known. `before` is the ledger's
-    row of the same batch when it last ran, `newest_end_us` is where the newest batch that has run ends,
+    `status` is that of its unfinished row, if an earlier attempt left one. `judged_by_us` is the watermark
+    before the batch, `in_force_us` the newest one; they differ only for a restatement. By arrival time
+    `judged_end_us` is the watermark before it: where the newest of those ends that had run. The watermark
+    after the batch lies between `floor_us` and `ceiling_us`, since none goes back. `first_start_us` is
+    where the first batch began, from which a source that was never seen counts. `covered` are older batches
+    that this one replaces, `known_by` the rows of the batch before it and of those still older that ran
+    after that one first did: the substreams that they have seen are known. `before` is the ledger's row of
+    the same batch when it last ran, `newest_end_us` is where the newest batch that has run ends,
     `in_turn_end_us` where the newest ends that ran in its turn and not as a restatement: up to there all
     timers have been looked at. `run_since` is what of the time before no batch had when this one first ran:
     it knows nothing of the ids that arrived then. `changes` are those of the spec since.
@@ -121,9 +121,10 @@ def _known_by(before: Sequence[LedgerRow]) -> tuple[LedgerRow, ...]:
     previous = max(before, key=_order, default=None)
     if previous is None:
         return ()
-    since_us = previous.started_at_us or 0
+    # Since it first ran: no later revision need have taken up what was told meanwhile.
+    since_us = min(_started_us(row) for row in before if row.batch == previous.batch)
     # Of several revisions of a batch the newest is the last in the ledger's order.
-    later = {row.batch: row for row in sorted(before, key=_order) if (row.started_at_us or 0) > since_us}
+    later = {row.batch: row for row in sorted(before, key=_order) if _started_us(row) > since_us}
     return (previous, *[later[batch] for batch in sorted(later.keys() - {previous.batch})])
 
 

@@ -88,12 +88,13 @@ def test_the_first_batch_is_the_one_that_was_when_a_batch_first_ran() -> None:
     assert opening([covered, row(2)], batch(2)).first_start_us == DAY
 
 
-def test_what_older_batches_have_seen_counts_where_they_ran_after_the_one_before() -> None:
+def test_what_older_batches_have_seen_counts_where_they_ran_after_the_one_before_first_did() -> None:
     again = replace(row(0, revision=1), started_at_us=9)
     found = opening([row(0), row(1), row(2), again], batch(3))
     assert found.known_by == (row(2), again)
+    # Also where that one has run since: not every revision takes up what was told.
     since = replace(row(2, revision=1), started_at_us=10)
-    assert opening([row(0), row(1), row(2), again, since], batch(3)).known_by == (since,)
+    assert opening([row(0), row(1), row(2), again, since], batch(3)).known_by == (since, again)
 
 
 def test_what_a_later_stage_alone_has_done_again_has_seen_no_substream() -> None:
