@@ -146,7 +146,7 @@ REPLAY = Page(
     summary="takes in late events, or sends quarantined rows through again",
     description="""Runs batches again: those that have late events, judging none of their events late, or
 those that have quarantined rows, once the spec, the expectations or the files are right, and
-those in which a row arrives that had no time before.
+those in which such a row arrives now that its time is mended.
 Each is a restatement: only windows that change are published again. Cut off in the middle
 and said again, it goes on with the batch that it was at.
 

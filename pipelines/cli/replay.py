@@ -5,6 +5,7 @@ Cut off in the middle and said again it goes on, first with the batch that it wa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pipelines.cli.arguments import Arguments
@@ -35,16 +36,16 @@ from pipelines.store.reader import (
     rows_by_batch,
     wishes_of,
 )
-from pipelines.store.sql import is_batch
+from pipelines.store.sql import is_batch, text
 
 TABLES = {"late": "late_events", "quarantine": "quarantine"}
 REST = {
     False: "replay other batches, with --from and --to",
     True: "give the batch up, which is unfinished, with `sash abandon`",
 }
+
 TIMELESS = (IS_UNREADABLE, HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE)
-WITHOUT_TIME = " OR ".join(f"array_has(rules, '{rule}')" for rule in TIMELESS)
-"""Rows that may stand in another batch than the one in which they arrived."""
+"""The rules of rows that may stand in another batch than the one in which they arrived."""
 
 
 def replay(arguments: Arguments) -> None:
@@ -88,21 +89,37 @@ def replayed(
         say(f"nothing to replay: {table} holds no {'other ' if beyond else ''}rows{where}")
         return []
     _refuse_gone(pipeline, store, batches=sorted({*wanted, *left}), table=table, left=left)
+    _tell_found(wanted, left, table=table, say=say)
+    more: list[Interval] = []
+    if what == "quarantine":
+        others = [row for row in _published(pipeline, store) if row.batch not in (*found, *left)]
+        counting = _that_count_more(arguments, pipeline, store=store, found=found, others=others)
+        more = [batch for batch in counting if may_run(batch)]
+        _tell_left_out([batch for batch in counting if not may_run(batch)], say=say)
+    _refuse_gone(pipeline, store, batches=more, table=table)
+    if more:
+        say(f"rows now arrive in {many(len(more), 'batch')} more, which run again too")
+    # Those that count more come before the others, whose rows tell of them whenever the replay is cut off.
+    batches = dict.fromkeys([*left, *more, *sorted(wanted)])
+    return [Request(batch=batch, ignore_lateness=what == "late", replays=what) for batch in batches]
+
+
+def _tell_found(
+    wanted: Mapping[Interval, int], left: Sequence[Interval], *, table: str, say: Callable[[str], None]
+) -> None:
     if left:
         say(f"batch {left[0]} is unfinished, and comes first")
     if wanted:
         say(f"{table}: {many(sum(wanted.values()), 'row')}, of {many(len(wanted), 'batch')} that run again")
-    more: list[Interval] = []
-    if what == "quarantine":
-        rows = {row.batch: row.ingested or 0 for row in _published(pipeline, store) if may_run(row.batch)}
-        ingested = {batch: rows[batch] for batch in rows if batch not in (*found, *left)}
-        more = _that_count_more(arguments, pipeline, store=store, found=found, ingested=ingested)
-    _refuse_gone(pipeline, store, batches=more, table=table)
-    if more:
-        say(f"rows that had no time arrive in {many(len(more), 'batch')} more, which run again too")
-    # Those that count more come before the others, whose rows tell of them whenever the replay is cut off.
-    batches = dict.fromkeys([*left, *more, *sorted(wanted)])
-    return [Request(batch=batch, ignore_lateness=what == "late", replays=what) for batch in batches]
+
+
+def _tell_left_out(batches: Sequence[Interval], *, say: Callable[[str], None]) -> None:
+    """Say in which batches rows arrive now that are not to run again: no table has them until they do."""
+    if batches:
+        say(
+            f"left out: {many(len(batches), 'batch')} in which more rows arrive now, first {batches[0]}: "
+            "quarantined ones may be among them, and are in no table until `sash run` has run them again"
+        )
 
 
 def _leave_to_others(
@@ -201,11 +218,12 @@ def _that_count_more(
     *,
     store: str,
     found: Collection[Interval],
-    ingested: Mapping[Interval, int],
+    others: Sequence[LedgerRow],
 ) -> list[Interval]:
-    """Of batches that have no such rows those that read what others quarantined, and count more now."""
-    if not count_rows(store, pipeline.name, table="quarantine", where=WITHOUT_TIME):
+    """Of others than those that have such rows, which read what these do: the batches that count more now."""
+    if not count_rows(store, pipeline.name, table="quarantine", where=_lacks_a_time(pipeline)):
         return []
+    ingested = {row.batch: row.ingested or 0 for row in others}
     near = reading_beside(pipeline, found, others=ingested)
     if not near:
         return []
@@ -217,3 +235,16 @@ def _that_count_more(
         if known is None:
             raise
         raise known from error
+
+
+def _lacks_a_time(pipeline: Pipeline) -> str:
+    """A predicate on quarantined rows: those that may arrive in another batch once their time is mended."""
+    lacking = [f"array_has(rules, '{rule}')" for rule in TIMELESS]
+    for source in pipeline.sources:
+        if source.arrival_time is None:
+            continue
+        # Of an expression the record does not tell what it was.
+        is_column = re.fullmatch(r"\w+", source.arrival_time) is not None
+        is_null = f" AND record ILIKE '%\"{source.arrival_time}\":null%'" if is_column else ""
+        lacking.append(f"(source = {text(source.name)}{is_null})")
+    return " OR ".join(lacking)

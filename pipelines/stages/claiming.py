@@ -1,7 +1,7 @@
 """Which batches that have run would count other rows now, told by the arrival times of all rows alone.
 
-A row without a time stands in the quarantine of whichever batch read it first. Once it can be read, its
-arrival may lie in another one, which has run without it.
+A row without a time stands in the quarantine of whichever batch read it first, one without an arrival where
+it happened. Once it is mended, its arrival may lie in another one, which has run without it.
 """
 
 from __future__ import annotations

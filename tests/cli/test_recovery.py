@@ -113,22 +113,6 @@ def test_late_and_quarantined_rows_are_sent_through_again(place: Place, spark: S
 
 
 @pytest.mark.slow
-def test_a_row_that_had_no_time_is_counted_where_it_arrived_once_it_is_mended(
-    place: Place, spark: SparkSession
-):
-    place.write_rides([*RIDES[:2], RIDES[3], ("Chur", 1.0, None, None)])
-    assert place.sash("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d").code == 0
-    rows = standing(read_ledger(place.store, "rides"))
-    assert [(it.revision, it.ingested, it.quarantined) for it in rows] == [(0, 3, 1), (0, 1, 0)]
-    place.write_rides([*RIDES[:2], RIDES[3], ("Chur", 1.0, day(2, 1), day(2, 3))])
-    said = place.sash("replay", "quarantine")
-    assert (said.code, said.err) == (0, "")
-    assert "rows that had no time arrive in 1 batch more, which run again too" in said.out
-    rows = standing(read_ledger(place.store, "rides"))
-    assert [(it.revision, it.ingested, it.quarantined) for it in rows] == [(1, 2, 0), (1, 2, 0)]
-
-
-@pytest.mark.slow
 def test_where_lateness_is_ignored_closed_windows_take_what_comes(place: Place, spark: SparkSession):
     place.write_rides(RIDES)
     assert place.sash("run", *FIRST).code == 0

@@ -105,6 +105,52 @@ def test_a_row_that_arrived_elsewhere_is_counted_wherever_its_replay_is_cut_off(
     assert [(it.status, it.ingested, it.quarantined) for it in rows] == [("published", 2, 0)] * 2
 
 
+RULE = """\
+events:
+  - expect_column_values_to_be_between: {column: fare, min_value: 0}
+    on_failure: quarantine
+"""
+
+
+def break_a_row(place: Place, broken: Ride) -> None:
+    """Both days, where a row stands in the quarantine of the first that arrived on the second."""
+    (place.home / "rule.yml").write_text(RULE)
+    place.write_spec(("schedule:", "expectations: rule.yml\nschedule:"))
+    place.write_rides([*RIDES[:2], RIDES[3], broken])
+    assert place.sash("run", *BOTH, "--every", "1d").code == 0
+    rows = standing(read_ledger(place.store, "rides"))
+    assert [(it.revision, it.ingested, it.quarantined) for it in rows] == [(0, 3, 1), (0, 1, 0)]
+    place.write_rides([*RIDES[:2], RIDES[3], ("Chur", 1.0, day(2, 1), day(2, 3))])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "broken",
+    [("Chur", 1.0, None, None), ("Chur", -1.0, day(1, 5), None)],
+    ids=["no time", "no arrival"],
+)
+def test_a_row_is_counted_where_it_arrived_once_its_time_is_mended(
+    place: Place, spark: SparkSession, broken: Ride
+):
+    break_a_row(place, broken)
+    said = place.sash("replay", "quarantine")
+    assert (said.code, said.err) == (0, "")
+    assert "rows now arrive in 1 batch more, which run again too" in said.out
+    rows = standing(read_ledger(place.store, "rides"))
+    assert [(it.revision, it.ingested, it.quarantined) for it in rows] == [(1, 2, 0), (1, 2, 0)]
+
+
+@pytest.mark.slow
+def test_a_replay_says_where_rows_arrive_that_its_bounds_leave_out(place: Place, spark: SparkSession):
+    break_a_row(place, ("Chur", -1.0, day(1, 5), None))
+    said = place.sash("replay", "quarantine", *FIRST)
+    assert (said.code, said.err) == (0, "")
+    assert "left out: 1 batch in which more rows arrive now, first [2024-01-02 00:00, 2024-01-03" in said.out
+    assert place.sash("run", *SECOND).code == 0
+    rows = standing(read_ledger(place.store, "rides"))
+    assert [(it.revision, it.ingested, it.quarantined) for it in rows] == [(1, 2, 0), (1, 2, 0)]
+
+
 @pytest.mark.slow
 def test_what_cannot_be_read_again_is_not_replayed_and_a_spec_that_is_wrong_is_told(
     place: Place, spark: SparkSession

@@ -187,7 +187,7 @@ def test_rows_that_were_out_of_range_are_counted_where_they_arrive_once_the_spec
     place.spec.write_text(place.spec.read_text().replace("timestamp_seconds", "timestamp_millis"))
     said = place.sash("replay", "quarantine")
     assert said.code == 0, said.err
-    assert "rows that had no time arrive in 2 batches more, which run again too" in said.out
+    assert "rows now arrive in 2 batches more, which run again too" in said.out
     assert [(row.accepted, row.quarantined) for row in sorted_ledger(place)] == [(1, 0)] * 3
 
 
