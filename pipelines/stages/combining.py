@@ -48,8 +48,8 @@ def combine_batch(work: Work) -> Counts:
     counted = accumulated(work)
     pass_events(work, counted)
     _refuse_fewer(work, counted)
+    refuse_sources_that_are_gone(work)
     whose = is_batch(work.batch)
-    _refuse_sources_that_are_gone(work, whose)
     # What was made for windows that are gone is not looked at any more.
     of_frames, of_sessions = (f"{whose} AND {is_asked_for(work.pipeline, it)}" for it in PARTIALS)
     of_batch = work.tables.read("partial_frames").where(of_frames)
@@ -93,12 +93,13 @@ def _refuse_fewer(work: Work, counted: Counts) -> None:
         work.warned.append(f"{told}: what had counted, and is not there any more, is taken back")
 
 
-def _refuse_sources_that_are_gone(work: Work, whose: str) -> None:
+def refuse_sources_that_are_gone(work: Work) -> None:
     """Raise `CorrectTheCall` where rows of such a source still stand: the first source takes their place."""
     if work.run.is_first:
         return
     sources = [source.name for source in work.pipeline.sources]
-    gone = f"{whose} AND event_count > 0 AND source NOT IN ({', '.join(text(name) for name in sources)})"
+    others = f"source NOT IN ({', '.join(text(name) for name in sources)})"
+    gone = f"{is_batch(work.batch)} AND event_count > 0 AND {others}"
     for table in PARTIALS:
         if are_any(work.tables, table, where=f"{gone} AND {is_asked_for(work.pipeline, table)}"):
             raise CorrectTheCall(

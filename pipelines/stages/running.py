@@ -15,7 +15,7 @@ from itertools import pairwise
 from pipelines.errors import CorrectTheCall, LookAtTheData, WaitForTheBatch
 from pipelines.spec import Pipeline, Source, refuse_too_many_paths, sources_of, state_fingerprint
 from pipelines.stages.accumulating import accumulate_source
-from pipelines.stages.combining import accumulated, combine_batch
+from pipelines.stages.combining import accumulated, combine_batch, refuse_sources_that_are_gone
 from pipelines.stages.evaluation import evaluated
 from pipelines.stages.finalising import finalise_batch
 from pipelines.stages.gates import mark_of_rules, refuse_other_rules
@@ -160,17 +160,19 @@ def _refuse_unlike(work: Work, stage: str) -> None:
 
 
 def _refuse_sources_that_went(work: Work, stage: str) -> None:
-    """Raise `CorrectTheCall` where a source was accumulated that the spec no longer has. Of a batch that
-    others have followed the ledger has the counts of all, so that only what is combined would be other rows.
+    """Raise `CorrectTheCall` where rows were accumulated of a source that the spec no longer has. Of a batch
+    that others have followed the ledger has the counts of all, so that only what is combined is looked at.
     """
-    before, sources = work.run.opening.before, work.pipeline.sources
-    if before is None or not (stage == "combine" or stages_before(work.tables, work.run)):
-        return
-    gone = sorted(sources_of(before.spec_fingerprint) - {it.name for it in sources})
+    if stage == "combine":
+        refuse_sources_that_are_gone(work)
+    before, sources = work.run.opening.before, [it.name for it in work.pipeline.sources]
+    had = frozenset() if before is None else sources_of(before.spec_fingerprint)
+    done = [one for one in stages_before(work.tables, work.run) if one.stage == "accumulate"]
+    gone = had.difference(sources).intersection(one.source for one in done if one.counts.get("ingested"))
     if gone:
         raise CorrectTheCall(
-            f"batch {work.batch} has rows of source {', '.join(gone)}, which the spec no longer has; run the "
-            f"stage accumulate for {sources[0].name} again, which takes them away"
+            f"batch {work.batch} has rows of source {', '.join(sorted(gone))}, which the spec no longer has; "
+            f"run the stage accumulate for {sources[0]} again, which takes them away"
         )
 
 
