@@ -7,8 +7,9 @@ import json
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.intervals import to_us
 from pipelines.store.reader import read_ledger
-from tests.cli.conftest import Place, day
+from tests.cli.conftest import Place, day, days
 from tests.cli.test_plans import RIDES, at, bounds, files_of, rewritten, without_written_sizes
 
 WITH_IDS = ("arrival_time: arrived", "arrival_time: arrived\n  event_id: {of: [fare]}")
@@ -67,6 +68,31 @@ def test_a_restatement_that_has_not_ended_is_told_as_unfinished(place: Place, sp
     assert place.sash("run", *bounds(1, 2)).code == 3
     planned = json.loads(place.sash("plan", *bounds(1, 2), "--format", "json").out)
     assert planned["kind"] == "unfinished"
+
+
+@pytest.mark.slow
+def test_the_same_batch_again_that_was_stopped_is_told_to_change_nothing(place: Place, spark: SparkSession):
+    rides = [("Bern", 10.0, day(1, 7, 30), day(1, 8)), ("Bern", 20.0, day(2, 10), day(2, 11))]
+    # What an older batch brings is ahead of all, and nothing to the same rows again.
+    ahead = ("Bern", 12.0, day(2, 15), day(1, 23))
+    for told, number in ((rides, 1), (rides, 2), ([*rides, ahead], 1)):
+        place.write_rides(told)
+        assert place.sash("run", *bounds(number, number + 1)).code == 0
+    (place.home / "few.yml").write_text(
+        "events:\n  - expect_column_max_to_be_between: {column: fare, max_value: 15}\n"
+    )
+    place.write_spec(("schedule:", "expectations: few.yml\nschedule:"))
+    assert place.sash("run", *bounds(2, 3)).code == 3
+    place.write_spec()
+    planned = json.loads(place.sash("plan", *bounds(2, 3), "--format", "json").out)
+    assert (planned["kind"], planned["published"]) == ("unfinished", [])
+    assert planned["watermark_after"] == at(to_us(day(2, 10)))
+    assert place.sash("run", *bounds(2, 3)).code == 0
+    assert [(it.batch, it.revision) for it in read_ledger(place.store, "rides")] == [
+        (days(1, 2), 0),
+        (days(2, 3), 0),
+        (days(1, 2), 1),
+    ]
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])
