@@ -45,7 +45,9 @@ def _sections(
         yield _watermark(published[-1])
         yield substreams(arguments, pipeline, store=store, batch=published[-1].batch)
         yield from _other_spec(pipeline, max(published, key=lambda row: row.started_at_us or 0))
-        yield from _read_otherwise(pipeline, published)
+        # A later stage alone has read nothing.
+        read = standing([row for row in rows if row.status == "published" and row.has_read])
+        yield from _read_otherwise(pipeline, read)
     yield _what_to_do(arguments, pipeline, store=store, rows=rows)
 
 
@@ -108,14 +110,14 @@ def _other_spec(pipeline: Pipeline, row: LedgerRow) -> Iterator[str]:
         )
 
 
-def _read_otherwise(pipeline: Pipeline, published: Sequence[LedgerRow]) -> Iterator[str]:
+def _read_otherwise(pipeline: Pipeline, read: Sequence[LedgerRow]) -> Iterator[str]:
     now = state_fingerprint(pipeline)
-    found = [changes_between(row.spec_fingerprint, now).read_otherwise for row in published]
+    found = [changes_between(row.spec_fingerprint, now).read_otherwise for row in read]
     whats = sorted({f"`{what}` of source `{source}`" for changed in found for source, what in changed})
     if whats:
         batches = sum(1 for changed in found if changed)
         yield (
-            f"Of {len(published):,} batches {batches:,} ran while {', '.join(whats)} said something else, "
+            f"Of {len(read):,} batches {batches:,} ran while {', '.join(whats)} said something else, "
             "and stay as they were; `sash run … --rebuild` computes all anew"
         )
 

@@ -135,15 +135,15 @@ def changes_between(before: str, after: str, *, known: Collection[str] = ()) -> 
 
 
 def _read_otherwise(was: dict[str, str], now: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Of sources that are in both, of which older fingerprints tell nothing, and of one that has another name
-    now, under which no id is remembered.
+    """Of sources that are in both, of which older fingerprints tell nothing, and of such as may have had
+    another name before, for some are gone: under a new one no id is remembered.
     """
     for name in sorted(was.keys() & now.keys()):
         if name.startswith(READ) and was[name] != now[name]:
             source, what = name.removeprefix(READ).split(".")
             yield source, what
     known, named = _sources(was), _sources(now)
-    if len(known - named) == len(named - known) == 1:
+    if known - named:
         known |= named
     for name in sorted(now.keys() - was.keys()):
         if name.startswith(IDS) and name.removeprefix(IDS) in known:

@@ -195,8 +195,11 @@ def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:
         return Changes()
     waits = any(have_other_triggers(it, fingerprint) for it in _since_timers(rows))
     latenesses = waiting_latenesses(rows)
+    # A later stage alone has read nothing.
+    read = _last_to_start([row for row in rows if row.has_read]) or last
+    otherwise = changes_between(read.spec_fingerprint, fingerprint).read_otherwise
     if last.spec_fingerprint == fingerprint:
-        return Changes(new_triggers=waits, latenesses=latenesses)
+        return Changes(new_triggers=waits, latenesses=latenesses, read_otherwise=otherwise)
     # Also of batches that others took the place of: what they published may stand.
     ended = [windows_of(row.spec_fingerprint) for row in rows if row.finished_at_us is not None]
     known = frozenset[str]().union(*ended)
@@ -208,7 +211,7 @@ def _changes(rows: Sequence[LedgerRow], fingerprint: str) -> Changes:
         raise CorrectTheSpec(
             "the store", tuple(f"made by another spec: {it}. {rebuild}" for it in found.problems)
         )
-    return replaced(found, new_triggers=waits, latenesses=latenesses)
+    return replaced(found, new_triggers=waits, latenesses=latenesses, read_otherwise=otherwise)
 
 
 def _last_to_start(rows: Sequence[LedgerRow]) -> LedgerRow | None:

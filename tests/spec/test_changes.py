@@ -119,6 +119,12 @@ def test_that_rows_are_read_otherwise_is_told_and_needs_nothing_anew(new: str, w
     # One that has another name remembers nothing under it.
     named = state_fingerprint(read(("source:", "sources:\n  other:"), ("event_time: at", new)))
     assert changes_between(after, named).read_otherwise == ((("other", what),) if what == "event_id" else ())
+    # Nor do two, of which nobody knows which it was.
+    parted = state_fingerprint(
+        read(("source:", "sources:\n  east: {path: e}\n  west: {path: w}\nsource:"), ("event_time: at", new))
+    )
+    told = (("east", what), ("west", what)) if what == "event_id" else ()
+    assert changes_between(after, parted).read_otherwise == told
     # Nobody knows how rows were read for a store that is older than this, or by a source that is new.
     assert changes_between(without_reading(before), after).read_otherwise == ()
     assert changes_between(without_reading(before), after).problems == ()

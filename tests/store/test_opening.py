@@ -210,6 +210,17 @@ def test_news_waits_under_old_triggers_until_a_batch_in_turn_has_looked_at_it() 
     assert not changes(rows).new_triggers
 
 
+def test_what_a_later_stage_alone_published_was_read_as_it_was_before() -> None:
+    old, new = (f"{told('each', hourly='1')};#read.main.where={it}" for it in "ab")
+    rows = [replace(row(day), spec_fingerprint=old) for day in (0, 1)]
+    again = replace(row(1, revision=1), spec_fingerprint=new, started_at_us=8, stage_seconds={"publish": 1.0})
+    for ran in (rows, [*rows, again]):
+        found = opening_of(ran, batch(2), fingerprint=new, replace=False).changes
+        assert found.read_otherwise == (("main", "where"),)
+    read = replace(again, stage_seconds={"accumulate": 1.0})
+    assert opening_of([*rows, read], batch(2), fingerprint=new, replace=False).changes.read_otherwise == ()
+
+
 def test_a_window_that_comes_back_in_another_shape_takes_back_what_replaced_batches_published() -> None:
     both, one = told("each", hourly="1", rolling="2"), told("each", hourly="1")
     covered = [replace(row(day, "abandoned"), spec_fingerprint=both, finished_at_us=day) for day in (0, 1)]

@@ -106,6 +106,17 @@ def test_what_frames_cannot_serve_is_refused_until_all_is_computed_anew(place: P
 
 
 @pytest.mark.slow
+def test_what_a_later_stage_alone_did_again_was_read_as_before(place: Place, spark: SparkSession):
+    place.write_rides(RIDES)
+    assert place.sash("run", *FIRST).code == 0
+    halves = ("  hourly:", "  halves: {tumbling: 30 minutes}\n  hourly:")
+    place.write_spec(("format: parquet", "format: parquet\n  where: fare < 15"), halves)
+    assert [place.sash("stage", it, *FIRST).code for it in ("finalise", "publish")] == [0, 0]
+    assert [it["revision"] for it in rows(place, "runs")] == [0, 1]
+    assert "Of 1 batches 1 ran while `where` of source `main` said" in place.sash("status").out
+
+
+@pytest.mark.slow
 def test_batches_keep_what_an_older_filter_let_through_and_whoever_changes_it_is_told(
     place: Place, spark: SparkSession
 ):
