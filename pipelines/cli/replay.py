@@ -18,7 +18,7 @@ from pipelines.errors import ChooseAnotherBatch, CorrectTheCall, WaitForTheBatch
 from pipelines.ingest import has_files
 from pipelines.ingest.events import HAS_NO_EVENT_TIME, IS_OUT_OF_RANGE, IS_UNREADABLE
 from pipelines.intervals import Interval, show_instant
-from pipelines.spec import Pipeline
+from pipelines.spec import Pipeline, sources_of
 from pipelines.stages import Request, Site
 from pipelines.stages.claiming import claiming, reading_beside
 from pipelines.stages.lines import many
@@ -159,6 +159,7 @@ def _refuse_gone(
     more: to run it again would take all those away.
     """
     tables = folder_of(store, pipeline)
+    were = {row.batch: sources_of(row.spec_fingerprint) for row in _published(pipeline, store)}
     for batch in batches:
         there = {it.name: has_files(it, batch=batch, home=pipeline.home) for it in pipeline.sources}
         # What was made for windows that are gone is not taken back.
@@ -166,7 +167,8 @@ def _refuse_gone(
         for name, counted in {table: "", **counting}.items():
             found = counts_in(tables, name, column="source", where=f"{is_batch(batch)}{counted}")
             gone = [source for source in sorted(found) if not there.get(source, False)]
-            if gone and not _goes_by_another_name(gone, there=there, found=found):
+            known = were.get(batch, frozenset())
+            if gone and not _goes_by_another_name(gone, there=there, found=found, were=known):
                 why = "no file for it any more" if gone[0] in there else "stands in the spec no more"
                 raise CorrectTheCall(
                     f"batch {batch} cannot be replayed: source `{gone[0]}` has {many(found[gone[0]], 'row')} "
@@ -176,12 +178,12 @@ def _refuse_gone(
 
 
 def _goes_by_another_name(
-    gone: Sequence[str], *, there: Mapping[str, bool], found: Mapping[str, int]
+    gone: Sequence[str], *, there: Mapping[str, bool], found: Mapping[str, int], were: Collection[str]
 ) -> bool:
-    """Whether one source alone stands in the spec no more, and one alone that has files has counted nothing:
-    the rows of the one are read under the name of the other.
+    """Whether one source alone stands in the spec no more, and one alone is new that has files and has
+    counted nothing: the rows of the one are read under the name of the other. `were` those there at the time.
     """
-    new = [source for source, is_there in there.items() if is_there and source not in found]
+    new = [source for source, is_there in there.items() if is_there and source not in (*found, *were)]
     return len(gone) == len(new) == 1 and gone[0] not in there
 
 
