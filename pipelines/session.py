@@ -49,6 +49,9 @@ SESSION_SETTINGS = {
     # reads it: what it reads then is another text than the one that was looked at.
     "spark.sql.variable.substitute": "false",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Delta reads no version that stood for longer than it keeps what was deleted since, a week: also of a
+    # table that nobody wrote to. A batch looks at what stood before it, whose files upkeep leaves.
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     # Spark's default is twelve bytes an instant, which are slower to write and no other reader wants.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # To list folders Spark makes a task for each, of which a year has hundreds; so it takes this many, with

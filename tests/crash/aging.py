@@ -10,16 +10,18 @@ EIGHT_DAYS = 8 * 24 * 3600
 
 
 def age(tables: Path) -> None:
-    """Let all files of the tables in a folder have been written, and those that went have gone, eight days
-    ago.
+    """Let all files of the tables in a folder, and all commits, have been written, and what went have gone,
+    eight days ago.
     """
-    for path in tables.glob("*/**/*.parquet"):
-        if "_delta_log" not in path.parts:
-            then = path.stat().st_mtime - EIGHT_DAYS
-            os.utime(path, (then, then))
     for log in tables.glob("*/_delta_log/*.json"):
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         for line in lines:
             if "remove" in line:
                 line["remove"]["deletionTimestamp"] -= EIGHT_DAYS * 1000
         log.write_text("\n".join(map(json.dumps, lines)) + "\n")
+        # It is of what Spark wrote there.
+        log.with_name(f".{log.name}.crc").unlink(missing_ok=True)
+    for path in tables.glob("*/**/*"):
+        if path.is_file():
+            then = path.stat().st_mtime - EIGHT_DAYS
+            os.utime(path, (then, then))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from pipelines.errors import LookAtTheData
 from pipelines.intervals import Interval
 from pipelines.spec import load
 from pipelines.stages import Request, Site, run_batch
+from pipelines.store.reader import read_ledger
 from tests.cli.conftest import Place, Ride, day, place
+from tests.crash.aging import age
 from tests.crash.world import CHANGED, FIRST, SECOND_BATCH, World
 from tests.walk.published import in_microseconds
 from tests.walk.test_changed_spec import rows
@@ -60,6 +63,20 @@ def test_other_rows_that_count_nowhere_are_another_revision(place: Place, spark:
     assert revisions == [[0], [0], [0, 1], [0, 1], [0, 1, 2], [0, 1, 2]]
     assert [it["revision"] for it in runs_of(place) if it["batch_start"] == day(1)] == [0]
     assert {it["revision"] for it in rows(place, "panes")} == {0}
+
+
+@pytest.mark.slow
+def test_the_same_batch_again_after_a_week_finds_what_stood_before_it(place: Place, spark: SparkSession):
+    both = ("run", "--from", "2024-01-01", "--to", "2024-01-03", "--every", "1d")
+    place.write_rides([*RIDES, LATE, BROKEN])
+    assert place.sash(*both).code == 0
+    # Elsewhere, for of tables that it has read Delta remembers when commits were made.
+    later = place.home / "later"
+    shutil.copytree(place.store, later)
+    age(later / "rides")
+    said = place.sash("run", "--from", "2024-01-02", "--to", "2024-01-03", "--store", str(later))
+    assert (said.code, said.err) == (0, "")
+    assert [it.revision for it in read_ledger(str(later), "rides")] == [0, 0]
 
 
 def runs_of(place: Place) -> list[dict]:
