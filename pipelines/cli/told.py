@@ -10,6 +10,7 @@ import re
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from pipelines.errors import SashError
+from pipelines.visible import visible
 
 SPARK_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]{3,}\] [^\n]*")
 """How Spark words an error: its name in brackets, then a sentence."""
@@ -38,7 +39,7 @@ def told(error: BaseException) -> str:
     if isinstance(error, ConnectionError | Py4JNetworkError) or _has_no_answer(error):
         return SPARK_IS_GONE
     return (
-        f"{type(error).__name__}: {_line_that_says_most(str(error))}; that was not "
+        f"{type(error).__name__}: {visible(_line_that_says_most(str(error)))}; that was not "
         "expected: running again may help, and --debug shows where it came from"
     )
 

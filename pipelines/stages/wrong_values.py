@@ -13,9 +13,16 @@ from pyspark.errors import AnalysisException, PythonException
 from pipelines.errors import CorrectTheSpec, RunAgain, SashError, with_causes
 from pipelines.ingest.unreadable import unreadable_file
 from pipelines.stages.site import Site
+from pipelines.visible import visible
 
-DATA_EXCEPTION = re.compile(r"(?:\A|Exception: )(\[(?!DELTA_)[A-Z0-9_.]+\] .*SQLSTATE: 22\w{3})")
-"""How Spark words what the SQL standard calls a data exception: in the first line, or in that of a cause."""
+DATA_EXCEPTION = re.compile(
+    r"(?:\A|Exception: )(\[(?!DELTA_)[A-Z0-9_.]+\] "
+    r"(?:(?!SQLSTATE: |\n\tat |\nCaused by: ).)*SQLSTATE: 22\w{3})",
+    re.DOTALL,
+)
+"""How Spark words what the SQL standard calls a data exception: at the beginning, or at that of a cause. The
+value stands in it as it is, and may be of several lines.
+"""
 EXPRESSION = re.compile(r"^== SQL .*==\n(.+?)\n *\^", re.MULTILINE | re.DOTALL)
 BYPASS = re.compile(
     r" (If necessary set \S+ to \S+ to bypass this error(, and return NULL instead)?"
@@ -50,10 +57,10 @@ def wrong_value(error: Exception) -> str | None:
     told = with_causes(error)
     raised = RAISED.findall(told) if isinstance(error, PythonException) or OF_PYTHON in told else []
     if raised:
-        return f"a custom function fails: {raised[-1]}; mend it, or the data"
+        return f"a custom function fails: {visible(raised[-1])}; mend it, or the data"
     found = DATA_EXCEPTION.search(told)
     if found is None:
         return None
     expression = EXPRESSION.search(told)
     place = f"`{expression[1]}` fails on a value" if expression else "an expression fails on a value"
-    return f"{place}: {BYPASS.sub('', found[1])}; {ADVICE}"
+    return f"{place}: {visible(BYPASS.sub('', found[1]))}; {ADVICE}"

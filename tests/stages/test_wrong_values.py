@@ -50,6 +50,14 @@ def test_a_value_is_told_with_the_expression_that_cannot_bear_it() -> None:
     assert wrong_value(ValueError(CAST)) == f"`cast(delay AS double)` fails on a value: {found}; {ADVICE}"
 
 
+@pytest.mark.parametrize("value", ["two\nlines", "a\x1b[2Jb\rc", "\n  at home\n"])
+def test_a_value_of_several_lines_is_told_in_one(value: str) -> None:
+    told = wrong_value(ValueError(CAST.replace("n/a", value)))
+    assert told is not None
+    assert told.startswith("`cast(delay AS double)` fails on a value: [CAST_INVALID_INPUT] The value '")
+    assert "cannot be cast. SQLSTATE: 22018; let such" in told and told.isprintable()
+
+
 @pytest.mark.parametrize(
     ("told", "kept"),
     [
