@@ -21,7 +21,8 @@ ASSIGNED = (
     r"|(?:access|account|api|private|pvt)_?key|\bsig|signature|\bjwt)"
 )
 """How a name ends that an address gives a secret to."""
-VALUE = r"(\"[^\"]+\"|'[^']+'|\{[^}]*\}|[^\s;&\"`]+)"
+QUOTED = r"(?:[^\"\\]|\\.)+"
+VALUE = rf"(\"{QUOTED}\"|'[^']+'|\{{(?:[^}}]|\}}\}})*\}}|[^\s;&\"`]+)"
 """The secret: in quotes, in braces as drivers of Microsoft take it, or up to the next part of the address."""
 IN_ADDRESS = (
     # A secret may have `@` in it, and goes to the last one; what begins with a port is none.
@@ -32,9 +33,13 @@ IN_ADDRESS = (
     re.compile(rf"{ASSIGNED}={VALUE}", re.I),
     # With blanks about it only behind another part of an address: in SQL they stand about any column.
     re.compile(rf"[;?&]\s{{0,64}}[\w.-]{{0,64}}?{ASSIGNED}\s{{0,64}}=\s{{0,64}}{VALUE}", re.I),
-    re.compile(r"password\s*=\s*\"([^\"]+)\"", re.I),
+    re.compile(rf"password\s*=\s*\"({QUOTED})\"", re.I),
 )
 """A secret inside an address: `scheme://user:secret@host`, `…:thin:user/secret@host`, `…?password=secret`."""
+IN_PARTS = re.compile(rf";\s{{0,64}}[\w.-]{{0,64}}?{ASSIGNED}\s{{0,64}}=\s{{0,64}}([^;\s\"'{{][^;]*)", re.I)
+"""A secret in an address of parts with `;` between them, where blanks may stand in it. In a text it would be
+all that follows.
+"""
 HIDDEN = "***"
 
 
@@ -64,3 +69,4 @@ def _secrets(addresses: Sequence[str | None], options: Iterable[tuple[str, str]]
         addresses = (*addresses, value)
     for address in addresses:
         yield from secrets_in(address or "")
+        yield from IN_PARTS.findall(address or "")

@@ -80,6 +80,11 @@ def test_options_of_many_readers_are_known_for_secrets(tmp_path: Path, name: str
         ("http://namenode:8020/data/a@b", "http://namenode:8020/data/a@b"),
         ("s3a://AKIA:se/cr+et@events/2013", "s3a://AKIA:***@events/2013"),
         ("jdbc:sqlserver://db;password={a;b};encrypt=true", "jdbc:sqlserver://db;password=***;encrypt=true"),
+        (
+            "jdbc:sqlserver://db;password={pa}}ss;word};encrypt=1",
+            "jdbc:sqlserver://db;password=***;encrypt=1",
+        ),
+        (r'required username="u" password="pa\"ss";', 'required username="u" password=***;'),
         ("jdbc:sqlserver://db; user = sa; Password = P@ss", "jdbc:sqlserver://db; user = sa; Password = ***"),
         ("jdbc:spark://db;AuthMech=11;OAuthPvtKey=k/e+y", "jdbc:spark://db;AuthMech=11;OAuthPvtKey=***"),
         ("jdbc:snowflake://db/?user=u&passcode=123456", "jdbc:snowflake://db/?user=u&passcode=***"),
@@ -123,6 +128,14 @@ def test_a_quoted_password_is_hidden_without_its_quotes_too(tmp_path: Path) -> N
     path = tmp_path / "orders.yml"
     path.write_text(SPEC.replace("sasl: told", 'sasl: \'required username="u" password = "p@ss";\''))
     assert hide("no such user: p@ss", secrets_of(load(path))) == "no such user: ***"
+
+
+def test_a_password_of_several_words_is_hidden_where_an_option_has_it(tmp_path: Path) -> None:
+    path = tmp_path / "orders.yml"
+    address = "jdbc:sqlserver://db;user=sa;Password = correct horse battery;encrypt=true"
+    path.write_text(SPEC.replace("sasl: told", f"url2: '{address}'"))
+    said = hide(f"no such database: {address}; mend it", secrets_of(load(path)))
+    assert said == "no such database: jdbc:sqlserver://db;user=sa;Password = ***;encrypt=true; mend it"
 
 
 def test_a_flag_is_no_secret_whatever_its_name(tmp_path: Path) -> None:
