@@ -76,7 +76,8 @@ def wrong_conditions(candidates: DataFrame, expectations: Sequence[Expectation])
 def _of_condition(candidates: DataFrame, expectation: Expectation) -> Iterator[str]:
     where = f"line {expectation.line}: `{expectation.name}`"
     condition, parser = expectation.argument("row_condition"), expectation.argument("condition_parser")
-    if not isinstance(condition, str) or parser != "spark":
+    # What is of none of its own parsers Great Expectations hands to Spark as it is.
+    if not isinstance(condition, str) or str(parser).startswith("great_expectations"):
         return
     functions = taken_for_functions(condition, candidates.columns)
     if functions:

@@ -75,14 +75,15 @@ def test_a_problem_says_its_line_and_what_was_found(
 def test_a_condition_is_held_against_the_columns_of_whatever_expectation(events: DataFrame) -> None:
     maximum = "expect_column_max_to_be_between"
 
-    def told(condition: str, parser: str = "spark") -> tuple[str, ...]:
+    def told(condition: str, parser: str | None = "spark") -> tuple[str, ...]:
         arguments = {"row_condition": condition, "condition_parser": parser}
         return wrong_conditions(events, [expectation(maximum, column="distance", max_value=1, **arguments)])
 
     assert told("dest > 'A'") == told('col("nowhere") > 1', "great_expectations") == ()
     for condition, problem in (("dist > 1", "`dist`"), ("dest >", "yntax"), ("dest", "is STRING; allowed")):
-        (found,) = told(condition)
-        assert found.startswith(f"line 5: `{maximum}`: `row_condition`") and problem in found
+        for parser in ("spark", "pandas", None):
+            (found,) = told(condition, parser)
+            assert found.startswith(f"line 5: `{maximum}`: `row_condition`") and problem in found
     assert wrong_conditions(events, [expectation(maximum, column="distance", max_value=1)]) == ()
 
 
